@@ -14,84 +14,75 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// act performs one step. What a failover must know is saved before the command
+// acts has what carries out each verb that acts. What a failover must know is saved before the command
 // that makes it true.
-func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
-	switch s.Do {
-	case topology.Fence:
-		return forEach(s.NodeNames, func(name string) error { return f.servers[name].Fence(ctx) })
-	case topology.Promote, topology.SwitchOver, topology.StepDown:
-		return r.changeMaster(ctx, redis, f, s)
-	case topology.RecordMaster:
-		return r.doRecordMaster(ctx, redis, f, s)
-	case topology.AttachReplicas:
-		return r.doAttachReplicas(ctx, redis, f, s.NodeNames)
-	case topology.RemoveMembers:
-		return r.doRemoveMembers(ctx, redis, f, s.NodeNames)
-	case topology.SetMinReplicas:
-		return doSetMinReplicas(ctx, redis, f, s.MinReplicas)
-	case topology.DisconnectClients:
-		return forEach(s.NodeNames, func(name string) error {
-			return errors.Join(f.servers[name].KillClients(ctx), f.servers[name].Unpause(ctx))
-		})
-	case topology.EndMastership, topology.StampVolumes:
-		return stampOrEndMastership(ctx, redis, f, s)
-	case topology.SetPasswords, topology.ApplySettings, topology.SetPersistence, topology.LoadCertificates:
-		return r.adaptNodes(ctx, redis, f, s)
-	case topology.CreateRestorePod, topology.LoadBackup, topology.DeleteRestorePod:
-		return r.restore(ctx, redis, f, s)
-	case topology.DeletePod:
-		return f.deletePod(ctx, s.NodeNames[0])
-	case topology.DeleteSilentPod:
-		return f.deletePod(ctx, s.NodeNames[0], ctrlclient.GracePeriodSeconds(1))
-	case topology.ExpelUnrecorded:
-		return r.doExpelUnrecorded(ctx, redis, f)
-	case topology.ServeStaleReads:
-		return forEach(s.NodeNames, func(name string) error { return f.servers[name].ServeStale(ctx) })
-	case topology.DismissRequest:
-		return r.removeSwitchoverRequest(ctx, redis, s)
-	default:
-		return nil
-	}
+var acts = map[topology.Verb]func(*pass, context.Context, topology.Step) error{
+	topology.Fence:             (*pass).doFence,
+	topology.Promote:           (*pass).doPromote,
+	topology.SwitchOver:        (*pass).doSwitchOver,
+	topology.StepDown:          (*pass).doStepDown,
+	topology.RecordMaster:      (*pass).doRecordMaster,
+	topology.AttachReplicas:    (*pass).doAttachReplicas,
+	topology.RemoveMembers:     (*pass).doRemoveMembers,
+	topology.SetMinReplicas:    (*pass).doSetMinReplicas,
+	topology.DisconnectClients: (*pass).doDisconnectClients,
+	topology.SetPasswords:      (*pass).doSetPasswords,
+	topology.ApplySettings:     (*pass).doApplySettings,
+	topology.SetPersistence:    (*pass).doSetPersistence,
+	topology.LoadCertificates:  (*pass).doLoadCertificates,
+	topology.DeletePod:         (*pass).doDeletePod,
+	topology.DeleteSilentPod:   (*pass).doDeleteSilentPod,
+	topology.ExpelUnrecorded:   (*pass).doExpelUnrecorded,
+	topology.ServeStaleReads:   (*pass).doServeStaleReads,
+	topology.DismissRequest:    (*pass).doDismissRequest,
+	topology.EndMastership:     (*pass).doEndMastership,
+	topology.StampVolumes:      (*pass).doStampVolumes,
+	topology.CreateRestorePod:  (*pass).doCreateRestorePod,
+	topology.LoadBackup:        (*pass).doLoadBackup,
+	topology.DeleteRestorePod:  (*pass).doDeleteRestorePod,
 }
 
-// changeMaster carries out a step that moves the role of master. Each saves its intent first.
-func (r *Reconciler) changeMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
-	switch s.Do {
-	case topology.Promote:
-		return r.doPromote(ctx, redis, f, s)
-	case topology.SwitchOver:
-		return r.doSwitchOver(ctx, redis, f, s)
-	default:
-		return r.doStepDown(ctx, redis, f, s)
+// do carries out one step, if it acts.
+func (p *pass) do(ctx context.Context, s topology.Step) error {
+	if carryOut, ok := acts[s.Do]; ok {
+		return carryOut(p, ctx, s)
 	}
+	return nil
 }
 
-// adaptNodes brings nodes to what the spec and the Secrets say. Their roles stay.
-func (r *Reconciler) adaptNodes(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
-	switch s.Do {
-	case topology.SetPasswords:
-		return r.doSetPasswords(ctx, redis, f, s.NodeNames)
-	case topology.ApplySettings:
-		return r.doApplySettings(ctx, redis, f, s.NodeNames)
-	case topology.SetPersistence:
-		return r.doSetPersistence(ctx, redis, f, s.NodeNames)
-	default:
-		return r.doLoadCertificates(ctx, redis, f, s.NodeNames)
-	}
+func (p *pass) doFence(ctx context.Context, s topology.Step) error {
+	return forEach(s.NodeNames, func(name string) error { return p.servers[name].Fence(ctx) })
 }
 
-// removeSwitchoverRequest takes the switchover's annotation off, and reports an event if the request was refused.
-func (r *Reconciler) removeSwitchoverRequest(ctx context.Context, redis *cachev1alpha1.Redis, s topology.Step) error {
-	next := redis.DeepCopy()
+func (p *pass) doDisconnectClients(ctx context.Context, s topology.Step) error {
+	return forEach(s.NodeNames, func(name string) error {
+		return errors.Join(p.servers[name].KillClients(ctx), p.servers[name].Unpause(ctx))
+	})
+}
+
+func (p *pass) doServeStaleReads(ctx context.Context, s topology.Step) error {
+	return forEach(s.NodeNames, func(name string) error { return p.servers[name].ServeStale(ctx) })
+}
+
+func (p *pass) doDeletePod(ctx context.Context, s topology.Step) error {
+	return p.deletePod(ctx, s.NodeNames[0])
+}
+
+func (p *pass) doDeleteSilentPod(ctx context.Context, s topology.Step) error {
+	return p.deletePod(ctx, s.NodeNames[0], ctrlclient.GracePeriodSeconds(1))
+}
+
+// doDismissRequest takes the switchover's annotation off, and reports an event if the request was refused.
+func (p *pass) doDismissRequest(ctx context.Context, s topology.Step) error {
+	next := p.redis.DeepCopy()
 	delete(next.Annotations, cachev1alpha1.RedisSwitchover)
 	// Of the object that was looked at: a newer wish stands.
-	patch := ctrlclient.MergeFromWithOptions(redis, ctrlclient.MergeFromWithOptimisticLock{})
-	if err := r.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {
+	patch := ctrlclient.MergeFromWithOptions(p.redis, ctrlclient.MergeFromWithOptimisticLock{})
+	if err := p.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {
 		return ctrlclient.IgnoreNotFound(err)
 	}
 	if s.Message != "" {
-		r.Events.Eventf(redis, nil, corev1.EventTypeWarning, commonv1.ReasonSwitchoverRefused, "Switchover", "%s", s.Message)
+		p.Events.Eventf(p.redis, nil, corev1.EventTypeWarning, commonv1.ReasonSwitchoverRefused, "Switchover", "%s", s.Message)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -12,15 +11,15 @@ import (
 
 // doSetPasswords makes nodes accept the passwords in the Secrets and no others, and know the user of the backups, whom a process
 // that an earlier release started does not. A node that refuses is remembered: it would refuse again.
-func (r *Reconciler) doSetPasswords(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
-	return forEach(nodes, func(name string) error {
-		m, _ := f.Find(name)
-		server := f.servers[name]
-		err := setPasswords(ctx, server, f.credentials)
+func (p *pass) doSetPasswords(ctx context.Context, s topology.Step) error {
+	return forEach(s.NodeNames, func(name string) error {
+		m, _ := p.Find(name)
+		server := p.servers[name]
+		err := setPasswords(ctx, server, p.credentials)
 		if err != nil && !wire.IsRefusal(err) {
 			return err
 		}
-		r.memory.notePasswords(redis, m.RunID, passwordReply{digest: f.credentials.AcceptedDigest(), refused: err != nil})
+		p.known.passwordReplies[m.RunID] = passwordReply{digest: p.credentials.AcceptedDigest(), refused: err != nil}
 		return nil
 	})
 }
@@ -49,39 +48,39 @@ func setPasswords(ctx context.Context, s server, c config.Credentials) error {
 // rotatePasswords starts the next stage of a rotation that is due: the next passwords are used once every server accepts them,
 // and the former ones are dropped once every replica on record has a login that is derived from the next one. It reports whether
 // a stage has started: another pass is due once it is in the Secrets.
-func (r *Reconciler) rotatePasswords(redis *cachev1alpha1.Redis, f *fleet) bool {
-	s, now := f.situation(redis), r.clock.Now()
+func (p *pass) rotatePasswords() bool {
+	s, now := p.situation(), p.clock.Now()
 	used, dropped := false, false
 	if s.EveryNodeAccepts() {
-		f.credentials, used = f.credentials.UseNext(now)
+		p.credentials, used = p.credentials.UseNext(now)
 	}
 	if s.LoginsSent() {
-		f.credentials, dropped = f.credentials.DropFormer(now)
+		p.credentials, dropped = p.credentials.DropFormer(now)
 	}
 	if used {
-		r.memory.forgetLogins(redis)
+		p.known.forgetLogins()
 	}
-	r.memory.keepCredentials(redis, f.credentials)
+	p.known.keepCredentials(p.credentials)
 	return used || dropped
 }
 
 // publishPassword gives the applications the wanted password, once every node that answers
 // accepts it.
-func (r *Reconciler) publishPassword(redis *cachev1alpha1.Redis, f *fleet) {
-	r.memory.fillPasswords(redis, &f.World, f.credentials) // some may have learned it in this pass
-	if f.credentials.IsUnpublished() && f.Count(topology.Node.HasOldPasswords) == 0 {
-		f.credentials = f.credentials.Publish(redis.Status.Replication != nil)
-		r.memory.keepCredentials(redis, f.credentials)
+func (p *pass) publishPassword() {
+	p.known.fillPasswords(&p.World, p.redis.Status.Nodes, p.credentials) // some may have learned it in this pass
+	if p.credentials.IsUnpublished() && p.Count(topology.Node.HasOldPasswords) == 0 {
+		p.credentials = p.credentials.Publish(p.redis.Status.Replication != nil)
+		p.known.keepCredentials(p.credentials)
 	}
 }
 
 // startPasswordOverlap starts the overlap of a password whose successor was published. It reports
 // whether that has to be saved.
-func (r *Reconciler) startPasswordOverlap(redis *cachev1alpha1.Redis, f *fleet) bool {
-	counting, changed := f.credentials.StartOverlap(r.clock.Now())
+func (p *pass) startPasswordOverlap() bool {
+	counting, changed := p.credentials.StartOverlap(p.clock.Now())
 	if changed {
-		f.credentials = counting
-		r.memory.keepCredentials(redis, f.credentials)
+		p.credentials = counting
+		p.known.keepCredentials(p.credentials)
 	}
 	return changed
 }

@@ -11,45 +11,46 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/status"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // doPromote promotes a fenced node that has all confirmed writes, once the intent is saved.
-func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
-	if err := r.saveIntent(ctx, redis, f, s); err != nil {
+func (p *pass) doPromote(ctx context.Context, s topology.Step) error {
+	if err := p.saveIntent(ctx, s); err != nil {
 		return err
 	}
-	return r.makeMaster(ctx, redis, f, s.NodeNames[0])
+	return p.makeMaster(ctx, s.NodeNames[0])
 }
 
 // makeMaster promotes a fenced node, and then records it as master.
-func (r *Reconciler) makeMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
-	candidate, _ := f.Find(name)
-	server := f.servers[candidate.Name]
+func (p *pass) makeMaster(ctx context.Context, name string) error {
+	candidate, _ := p.Find(name)
+	server := p.servers[candidate.Name]
 	if !server.Look(ctx).Fenced() {
 		return fmt.Errorf("%s is no longer fenced, or does not answer; another is chosen", candidate.Name)
 	}
 	if err := server.Admit(ctx, config.LoginUsers(), nil); err != nil { // nobody confirms before he is on record
 		return err
 	}
-	if err := server.Promote(ctx, effectiveMinReplicas(redis, f, candidate)); err != nil {
+	if err := server.Promote(ctx, p.effectiveMinReplicas(candidate)); err != nil {
 		return err
 	}
-	return r.recordPromotion(ctx, redis, f, candidate)
+	return p.recordPromotion(ctx, candidate)
 }
 
 // doSwitchOver moves the role of master without losing a write: once fenced, the old master takes no
 // more writes and still feeds its replicas. If this fails half way, nobody is master, and the
 // next pass promotes a node that has all writes, as the old master does.
-func (r *Reconciler) doSwitchOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
-	candidate, _ := f.Find(s.NodeNames[0])
-	old, target := f.masterServer(redis), f.servers[candidate.Name]
+func (p *pass) doSwitchOver(ctx context.Context, s topology.Step) error {
+	candidate, _ := p.Find(s.NodeNames[0])
+	old, target := p.masterServer(), p.servers[candidate.Name]
 	// Fenced for one that lags far behind, nobody would take writes, and for nothing.
-	if _, err := barrier(ctx, redis, f, []cachev1alpha1.RedisProcess{candidate.Process()}); err != nil {
+	if _, err := p.barrier(ctx, []cachev1alpha1.RedisProcess{candidate.Process()}); err != nil {
 		return err
 	}
-	if err := r.saveIntent(ctx, redis, f, s); err != nil {
+	if err := p.saveIntent(ctx, s); err != nil {
 		return err
 	}
 	if err := target.Admit(ctx, config.LoginUsers(), nil); err != nil {
@@ -60,126 +61,133 @@ func (r *Reconciler) doSwitchOver(ctx context.Context, redis *cachev1alpha1.Redi
 	}
 	last := old.Look(ctx) // its final offset
 	if !last.Fenced() {
-		return fmt.Errorf("%s did not let itself be fenced", redis.Status.Replication.Master.Name)
+		return fmt.Errorf("%s did not let itself be fenced", p.redis.Status.Replication.Master.Name)
 	}
-	if err := f.awaitOffset(ctx, candidate.Name, last.ReplID, last.Offset); err != nil {
+	if err := p.awaitOffset(ctx, candidate.Name, last.ReplID, last.Offset); err != nil {
 		return fmt.Errorf("%s: %w", candidate.Name, err)
 	}
-	if err := target.Promote(ctx, effectiveMinReplicas(redis, f, candidate)); err != nil {
+	if err := target.Promote(ctx, p.effectiveMinReplicas(candidate)); err != nil {
 		return err
 	}
-	err := r.recordPromotion(ctx, redis, f, candidate)
-	if f.ghostServer != nil { // no Service leads there any more
-		err = errors.Join(err, f.ghostServer.KillClients(ctx))
+	err := p.recordPromotion(ctx, candidate)
+	if p.ghostServer != nil { // no Service leads there any more
+		err = errors.Join(err, p.ghostServer.KillClients(ctx))
 	}
 	return err
 }
 
 // doStepDown fences a master that its replicas do not hear, fences them too, and promotes one of them.
 // If some have heard the master again by then, so that another should lead, it fails and the next pass decides.
-func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
-	if err := r.saveIntent(ctx, redis, f, s); err != nil {
+func (p *pass) doStepDown(ctx context.Context, s topology.Step) error {
+	if err := p.saveIntent(ctx, s); err != nil {
 		return err
 	}
-	if err := f.masterServer(redis).Fence(ctx); err != nil {
+	if err := p.masterServer().Fence(ctx); err != nil {
 		return err
 	}
-	following := f.Where(func(m topology.Node) bool { return m.Answers() && !m.Master && !m.Fenced() })
-	if err := forEach(topology.NamesOf(following), func(name string) error { return f.servers[name].Fence(ctx) }); err != nil {
+	following := p.Where(func(m topology.Node) bool { return m.Answers() && !m.Master && !m.Fenced() })
+	if err := forEach(topology.NamesOf(following), func(name string) error { return p.servers[name].Fence(ctx) }); err != nil {
 		return err
 	}
-	f.look(ctx) // by the same connections: nothing but execute dials again, and then asks for the record
-	if next := f.situation(redis).Plan(); next.Do != topology.Promote || next.NodeNames[0] != s.NodeNames[0] {
+	p.ask(ctx) // by the same connections: nothing but execute dials again, and then asks for the record
+	if next := p.situation().Plan(); next.Do != topology.Promote || next.NodeNames[0] != s.NodeNames[0] {
 		return fmt.Errorf("%s was to lead, and it would be %s (%s) now", s.NodeNames[0], next, cmp.Or(next.Message, next.Reason))
 	}
-	return r.makeMaster(ctx, redis, f, s.NodeNames[0])
+	return p.makeMaster(ctx, s.NodeNames[0])
 }
 
 // saveIntent saves who is to become master, under an epoch higher than any before. If the promotion ends the data set, the same
 // write says so: an operator that ends after the promotion cannot lose it.
-func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
-	redis.Status.Epoch = max(redis.Status.Epoch, f.MaxStampedEpoch()) + 1
-	if endsDataset(&redis.Status, s) {
-		redis.Status.DatasetEpoch = redis.Status.Epoch
+func (p *pass) saveIntent(ctx context.Context, s topology.Step) error {
+	p.redis.Status.Epoch = max(p.redis.Status.Epoch, p.MaxStampedEpoch()) + 1
+	if status.EndsDataset(&p.redis.Status, s) {
+		p.redis.Status.DatasetEpoch = p.redis.Status.Epoch
 	}
-	redis.Status.TargetMaster = s.NodeNames[0]
-	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
-		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.NodeNames[0],
-		Reason: s.Reason, Evidence: s.Evidence, Unsafe: s.Unsafe, DetectedAt: *r.microNow(),
+	p.redis.Status.TargetMaster = s.NodeNames[0]
+	p.redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
+		Epoch: p.redis.Status.Epoch, From: p.redis.Status.Master, To: s.NodeNames[0],
+		Reason: s.Reason, Evidence: s.Evidence, Unsafe: s.Unsafe, DetectedAt: *p.microNow(),
 	}
-	if rep := redis.Status.Replication; rep != nil {
-		redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
+	if rep := p.redis.Status.Replication; rep != nil {
+		p.redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
 	}
 	if s.Do != topology.SwitchOver { // until then nobody takes writes
-		setNoMaster(redis, s.NodeNames[0]+" is becoming master")
+		status.SetNoMaster(p.redis, s.NodeNames[0]+" is becoming master")
 	}
-	return f.save(ctx)
+	return p.save(ctx)
 }
 
 // recordPromotion records the new master and the nodes that will follow it, then lets them follow.
-func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, candidate topology.Node) error {
-	redis.Status.LastFailover.PromotedAt = r.microNow()
-	followers := f.followers(candidate)
-	if err := noteMaster(ctx, redis, f, candidate, followers); err != nil {
+func (p *pass) recordPromotion(ctx context.Context, candidate topology.Node) error {
+	p.redis.Status.LastFailover.PromotedAt = p.microNow()
+	followers := p.followers(candidate)
+	if err := p.noteMaster(ctx, candidate, followers); err != nil {
 		return err
 	}
-	if err := saveMaster(ctx, redis, f, candidate.Name); err != nil {
+	if err := p.saveMaster(ctx, candidate.Name); err != nil {
 		return err
 	}
 	// The route must not wait for a follower that does not answer: the next pass
 	// attaches it.
-	if err := r.admitAndFollow(ctx, redis, f, topology.NamesOf(followers)); err != nil {
+	if err := p.admitAndFollow(ctx, topology.NamesOf(followers)); err != nil {
 		log.FromContext(ctx).Info("not attached yet", "error", err.Error())
 	}
 	return nil
 }
 
 // followers returns the nodes that the candidate will have as replicas at once.
-func (f *fleet) followers(candidate topology.Node) []topology.Node {
-	return f.Where(func(m topology.Node) bool {
-		return m.Name != candidate.Name && m.Answers() && !m.Deleting && config.Ordinal(m.Name) < f.spec.Size
+func (p *pass) followers(candidate topology.Node) []topology.Node {
+	return p.Where(func(m topology.Node) bool {
+		return m.Name != candidate.Name && m.Answers() && !m.Deleting && config.Ordinal(m.Name) < p.spec.Size
 	})
 }
 
-// doRecordMaster records a node that is master already, with the nodes that follow it.
-func (r *Reconciler) doRecordMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
-	name, next := s.NodeNames[0], redis.DeepCopy() // what fails half way is not to be saved
-	status := &next.Status
-	rep := status.Replication
-	if rep != nil && s.Reason == commonv1.ReasonRecordOutdated {
-		status.Epoch++
-		status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: status.Epoch, From: rep.Master.Name, FromPodUID: rep.Master.PodUID,
-			To: name, Reason: s.Reason, Evidence: s.Evidence, DetectedAt: *r.microNow(), PromotedAt: r.microNow()}
-	}
-	status.Epoch = max(1, status.Epoch)
-	if stamped := f.MaxStampedEpoch(); stamped > status.Epoch {
-		status.Epoch = stamped + 1
-	}
-	if rep != nil && rep.Master.Name == name && f.World.RecordedMaster(rep.Master).IsProcess(rep.Master) { // the same process, the same followers
-		now, err := ensurePinned(ctx, f.masterServer(redis), name)
-		if err != nil {
-			return err
-		}
-		if rep.Epoch = status.Epoch; rep.ReplID != now.ReplID {
-			rep.ReplID, rep.StartOffset, rep.FormerReplID = now.ReplID, now.Offset, ""
-		}
-	} else if err := r.adoptMaster(ctx, next, f, name); err != nil {
+// doRecordMaster records a node that is master already, with the nodes that follow it. What fails half way is not to be saved.
+func (p *pass) doRecordMaster(ctx context.Context, s topology.Step) error {
+	before, name := p.redis.Status.DeepCopy(), s.NodeNames[0]
+	if err := p.noteRecord(ctx, s, name); err != nil {
+		p.redis.Status = *before
 		return err
 	}
-	redis.Status = next.Status
-	return saveMaster(ctx, redis, f, name)
+	return p.saveMaster(ctx, name)
+}
+
+// noteRecord puts into the status that the node is master. It saves nothing.
+func (p *pass) noteRecord(ctx context.Context, s topology.Step, name string) error {
+	current := &p.redis.Status
+	rep := current.Replication
+	if rep != nil && s.Reason == commonv1.ReasonRecordOutdated {
+		current.Epoch++
+		current.LastFailover = &cachev1alpha1.RedisFailover{Epoch: current.Epoch, From: rep.Master.Name, FromPodUID: rep.Master.PodUID,
+			To: name, Reason: s.Reason, Evidence: s.Evidence, DetectedAt: *p.microNow(), PromotedAt: p.microNow()}
+	}
+	current.Epoch = max(1, current.Epoch)
+	if stamped := p.MaxStampedEpoch(); stamped > current.Epoch {
+		current.Epoch = stamped + 1
+	}
+	if rep == nil || rep.Master.Name != name || !p.RecordedMaster(rep.Master).IsProcess(rep.Master) {
+		return p.adoptMaster(ctx, name)
+	}
+	now, err := ensurePinned(ctx, p.masterServer(), name) // the same process, the same followers
+	if err != nil {
+		return err
+	}
+	if rep.Epoch = current.Epoch; rep.ReplID != now.ReplID {
+		rep.ReplID, rep.StartOffset, rep.FormerReplID = now.ReplID, now.Offset, ""
+	}
+	return nil
 }
 
 // adoptMaster takes a master that was not on record into the record. It may have admitted other nodes than
 // those that follow it now: it refuses them from then on, and the barrier sees that all writes that they
 // confirmed are with the followers in sync.
-func (r *Reconciler) adoptMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
-	master, _ := f.Find(name)
-	followers := f.Where(func(m topology.Node) bool { return m.Follows(master.Address) })
-	if err := noteMaster(ctx, redis, f, master, followers); err != nil {
+func (p *pass) adoptMaster(ctx context.Context, name string) error {
+	master, _ := p.Find(name)
+	followers := p.Where(func(m topology.Node) bool { return m.Follows(master.Address) })
+	if err := p.noteMaster(ctx, master, followers); err != nil {
 		return err
 	}
-	if err := r.admitOnly(ctx, redis, f, redis.Status.Replication.SyncSet); err != nil {
+	if err := p.admitOnly(ctx, p.redis.Status.Replication.SyncSet); err != nil {
 		return err
 	}
 	var synced []cachev1alpha1.RedisProcess
@@ -188,7 +196,7 @@ func (r *Reconciler) adoptMaster(ctx context.Context, redis *cachev1alpha1.Redis
 			synced = append(synced, m.Process())
 		}
 	}
-	_, err := barrier(ctx, redis, f, synced)
+	_, err := p.barrier(ctx, synced)
 	return err
 }
 
@@ -208,8 +216,8 @@ func ensurePinned(ctx context.Context, server server, name string) (wire.View, e
 }
 
 // noteMaster puts into the status who is master, of which history, and who may confirm its writes. It saves nothing.
-func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master topology.Node, followers []topology.Node) error {
-	server := f.servers[master.Name]
+func (p *pass) noteMaster(ctx context.Context, master topology.Node, followers []topology.Node) error {
+	server := p.servers[master.Name]
 	now, err := ensurePinned(ctx, server, master.Name)
 	if err != nil {
 		return err
@@ -222,35 +230,35 @@ func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, maste
 	for _, m := range followers {
 		set = append(set, m.Process())
 	}
-	redis.Status.Replication = &cachev1alpha1.RedisReplication{
-		Epoch: redis.Status.Epoch, ReplID: now.ReplID, StartOffset: now.Offset, FormerReplID: former, Master: master.Process(),
+	p.redis.Status.Replication = &cachev1alpha1.RedisReplication{
+		Epoch: p.redis.Status.Epoch, ReplID: now.ReplID, StartOffset: now.Offset, FormerReplID: former, Master: master.Process(),
 		SyncSet: sortByName(set), EffectiveMinReplicas: now.MinReplicas,
 	}
-	if redis.Status.Restore != nil { // no backup is loaded over what this master takes
-		redis.Status.Restore.Phase, redis.Status.Restore.Loader = cachev1alpha1.RedisRestoreCompleted, nil
+	if p.redis.Status.Restore != nil { // no backup is loaded over what this master takes
+		p.redis.Status.Restore.Phase, p.redis.Status.Restore.Loader = cachev1alpha1.RedisRestoreCompleted, nil
 	}
 	return nil
 }
 
 // saveMaster saves the master on its volume first, then in the status: whoever begins again
 // from the volumes alone must not take the former master's volume for the newest.
-func saveMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
-	redis.Status.Master, redis.Status.TargetMaster = name, name
-	if err := writeStamps(ctx, redis, f, []string{name}); err != nil {
+func (p *pass) saveMaster(ctx context.Context, name string) error {
+	p.redis.Status.Master, p.redis.Status.TargetMaster = name, name
+	if err := p.writeStamps(ctx, []string{name}); err != nil {
 		return err
 	}
-	return f.save(ctx)
+	return p.save(ctx)
 }
 
 // effectiveMinReplicas returns the W that a master enforces from its promotion on. A new set
 // begins with the W of the spec.
-func effectiveMinReplicas(redis *cachev1alpha1.Redis, f *fleet, candidate topology.Node) int32 {
-	rep := redis.Status.Replication
+func (p *pass) effectiveMinReplicas(candidate topology.Node) int32 {
+	rep := p.redis.Status.Replication
 	switch {
 	case rep == nil:
-		return f.spec.MinReplicas
-	case f.spec.PrefersAvailability:
-		return min(rep.EffectiveMinReplicas, int32(len(f.followers(candidate)))) //nolint:gosec // at most 8
+		return p.spec.MinReplicas
+	case p.spec.PrefersAvailability:
+		return min(rep.EffectiveMinReplicas, int32(len(p.followers(candidate)))) //nolint:gosec // at most 8
 	}
 	return rep.EffectiveMinReplicas
 }

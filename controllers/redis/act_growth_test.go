@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,14 +21,15 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 )
 
 func podMadeBy(set types.UID) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a-0", UID: "uid-a-0", Labels: parts.Labels(appName, "a"),
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a-0", UID: "uid-a-0", Labels: parts.Labels(config.AppName, "a"),
 		Annotations: map[string]string{parts.AnnotationRestartedAt: "then"}}}
-	pod.Spec.Containers = []corev1.Container{{Name: appName, Image: "redis:old"}}
+	pod.Spec.Containers = []corev1.Container{{Name: config.AppName, Image: "redis:old"}}
 	if set != "" {
 		owner := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: set}}
 		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
@@ -34,19 +37,31 @@ func podMadeBy(set types.UID) *corev1.Pod {
 	return pod
 }
 
+// desiredSet returns the StatefulSet among the children.
+func desiredSet(t *testing.T, in children.Inputs) *appsv1ac.StatefulSetApplyConfiguration {
+	t.Helper()
+	for _, child := range children.Desired(in) {
+		if set, ok := child.(*appsv1ac.StatefulSetApplyConfiguration); ok {
+			return set
+		}
+	}
+	t.Fatal("no StatefulSet")
+	return nil
+}
+
 // A StatefulSet that is made anew is made as its pods are: they must not be outdated.
 func TestPodsTellWhatAMissingStatefulSetWas(t *testing.T) {
 	r, redis := newStampReconciler(t, podMadeBy("gone"))
-	set, pods, err := r.getWorkload(t.Context(), redis, config.Resolve(redis))
-	if err != nil || len(pods) != 1 {
-		t.Fatal(err, pods)
-	}
 	redis.Spec.Storage.Size = resource.MustParse("2Gi")
-	c := r.childInputs(redis, set, nil, &fleet{spec: config.Resolve(redis)})
-	if c.image != "redis:old" || c.restartedAt != "then" || c.volumeSize.String() != "2Gi" {
+	p := r.newPass(redis, nil)
+	if err := p.readWorkload(t.Context()); err != nil || len(p.pods) != 1 {
+		t.Fatal(err, p.pods)
+	}
+	c := p.childInputs()
+	if c.Image != "redis:old" || c.RestartedAt != "then" || c.VolumeSize.String() != "2Gi" {
 		t.Errorf("%+v", c)
 	}
-	if got := statefulSet(redis, c).Spec.Template.Annotations[parts.AnnotationRestartedAt]; got != "then" {
+	if got := desiredSet(t, c).Spec.Template.Annotations[parts.AnnotationRestartedAt]; got != "then" {
 		t.Errorf("restarted %q", got)
 	}
 }
@@ -72,8 +87,9 @@ func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
 			if c.known {
 				redis.Status.Replication = fixture.Healthy(1).Status.Replication
 			}
-			if _, pods, err := r.getWorkload(t.Context(), redis, config.Resolve(redis)); err != nil || len(pods) != c.counts {
-				t.Errorf("%v: %d pods", err, len(pods))
+			p := r.newPass(redis, nil)
+			if err := p.readWorkload(t.Context()); err != nil || len(p.pods) != c.counts {
+				t.Errorf("%v: %d pods", err, len(p.pods))
 			}
 		})
 	}
@@ -114,16 +130,16 @@ func TestAnOlderCopyOfTheStatefulSetMakesNoPodOutdated(t *testing.T) {
 
 	isOutdated := func() bool {
 		t.Helper()
-		set, pods, err := r.getWorkload(t.Context(), redis, config.Resolve(redis))
-		if err != nil || len(pods) != 1 {
-			t.Fatal(err, pods)
+		p := r.newPass(redis, nil)
+		if err := p.readWorkload(t.Context()); err != nil || len(p.pods) != 1 {
+			t.Fatal(err, p.pods)
 		}
-		return r.nodeFromPod(&pods[0], set).Outdated
+		return nodeFromPod(&p.pods[0], p.set, time.Now()).Outdated
 	}
 	if !isOutdated() {
 		t.Fatal("it is of another revision, and nothing was written since")
 	}
-	if _, err := r.Converge(t.Context(), redis, statefulSet(redis, childInputs{spec: config.Resolve(redis)})); err != nil {
+	if _, err := r.Converge(t.Context(), redis, desiredSet(t, children.Inputs{Redis: redis, Spec: config.Resolve(redis)})); err != nil {
 		t.Fatal(err)
 	}
 	if isOutdated() {

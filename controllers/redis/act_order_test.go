@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/leadership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -47,21 +46,21 @@ func listed[T any](list []T, counts func(T) bool) string {
 	return words.String()
 }
 
-// noting is a fleet whose requests are answered at once, the object, and what is done, in order.
-func (u *model) noting() (*fleet, *cachev1alpha1.Redis, *[]string) {
-	var p *modelPass
+// noting is a pass whose requests are answered at once, and what is done, in order.
+func (u *model) noting() (*pass, *[]string) {
+	var m *modelPass
 	var done []string
-	p = newModelPass(u.read(), func(q request) reply {
+	m = newModelPass(u.read(), func(q request) reply {
 		if q.effect != lookEffect {
 			done = append(done, q.describe())
 		}
-		return u.answer(q, &p.read)
+		return u.answer(q, &m.read)
 	})
-	p.fleet.look(quiet)
-	for i := range p.fleet.Nodes {
-		p.fleet.Nodes[i].LoginSent = true
+	m.pass.ask(quiet)
+	for i := range m.pass.Nodes {
+		m.pass.Nodes[i].LoginSent = true
 	}
-	return p.fleet, p.redis, &done
+	return m.pass, &done
 }
 
 // masterDies, and its replicas are fenced.
@@ -110,9 +109,8 @@ func TestOrderWithinAnAct(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			u := recordedSet(3, true)
 			c.given(u)
-			f, redis, done := u.noting()
-			r := &Reconciler{clock: modelClock}
-			if err := r.act(quiet, redis, f, c.step); err != nil || !slices.Equal(*done, c.want) {
+			p, done := u.noting()
+			if err := p.do(quiet, c.step); err != nil || !slices.Equal(*done, c.want) {
 				t.Errorf("%v; got\n%s\nwant\n%s", err, strings.Join(*done, "\n"), strings.Join(c.want, "\n"))
 			}
 		})
@@ -124,14 +122,13 @@ func TestOrderWithinAnAct(t *testing.T) {
 func TestAnOperatorTakesOverBeforeItsFirstCommand(t *testing.T) {
 	u := recordedSet(2, false)
 	u.procs[1].master = true
-	f, redis, done := u.noting()
-	r := &Reconciler{clock: modelClock}
-	r.Events, r.Identity = silentEvents{}, operatorName(7)
-	for _, m := range f.addressable() {
+	p, done := u.noting()
+	p.Identity = operatorName(7)
+	for _, m := range p.addressable() {
 		m.OthersKilled = true // before
 	}
 	usurper := topology.Step{Do: topology.Fence, NodeNames: []string{"a-1"}}
-	if _, err := r.execute(quiet, redis, f, usurper); err != nil {
+	if _, err := p.execute(quiet, usurper); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"ask for the stamps", "save epoch 0, master 0, target 0, members 1, W 0", "kill others at 0", "kill others at 1",
@@ -157,10 +154,9 @@ func (l lastCommand) KillOtherOperators(ctx context.Context) error {
 func TestWhatOthersHaveLeftIsLookedAt(t *testing.T) {
 	u := recordedSet(3, true)
 	masterDies(u)
-	f, redis, done := u.noting()
-	f.servers["a-2"] = lastCommand{f.servers["a-2"], func() { u.procs[2].follows = u.pods[0] }}
-	r := &Reconciler{clock: modelClock}
-	_, err := r.execute(quiet, redis, f, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}})
+	p, done := u.noting()
+	p.servers["a-2"] = lastCommand{p.servers["a-2"], func() { u.procs[2].follows = u.pods[0] }}
+	_, err := p.execute(quiet, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}})
 	if fenced, promoted := slices.Index(*done, "fence 2"), slices.Index(*done, "promote 1"); err != nil || fenced < 0 || promoted >= 0 && promoted < fenced {
 		t.Errorf("%v; did\n%s", err, strings.Join(*done, "\n"))
 	}
@@ -182,12 +178,11 @@ func (l *deadlineRecorder) Fence(ctx context.Context) error {
 // An operator that was stopped in an act wakes when another leads, and must not go on.
 func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 	u := recordedSet(2, false)
-	f, redis := u.direct()
-	one := &deadlineRecorder{server: f.servers["a-1"]}
-	f.servers["a-1"] = one
+	p := u.direct()
+	one := &deadlineRecorder{server: p.servers["a-1"]}
+	p.servers["a-1"] = one
 	gap := leadership.DefaultTimes.LeaseDuration - leadership.DefaultTimes.RenewDeadline // from when we may no longer act until another may
-	r := &Reconciler{clock: modelClock}
-	if _, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, NodeNames: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= gap {
+	if _, err := p.actAsLeader(quiet, topology.Step{Do: topology.Fence, NodeNames: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= gap {
 		t.Errorf("%v: a command may take %s", err, one.left)
 	}
 }
@@ -197,9 +192,8 @@ func TestNoPromotionOfWhoFollows(t *testing.T) {
 	u := recordedSet(2, false)
 	masterDies(u)
 	u.procs[1].follows = u.pods[0]
-	f, redis := u.direct()
-	r := &Reconciler{clock: modelClock}
-	if err := r.act(quiet, redis, f, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}}); err == nil || u.procs[1].master {
+	p := u.direct()
+	if err := p.do(quiet, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}}); err == nil || u.procs[1].master {
 		t.Errorf("%v, master: %t", err, u.procs[1].master)
 	}
 }
@@ -209,8 +203,8 @@ func TestNobodyIsDroppedBeforeTheOthersHaveAll(t *testing.T) {
 	u := recordedSet(3, false)
 	u.procs[1].data = "ab"
 	u.kill(&u.procs[2])
-	f, redis := u.direct()
-	if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, topology.Step{Do: topology.RemoveMembers, NodeNames: []string{"a-2"}}); err == nil || u.record.members[2].pod == 0 {
+	p := u.direct()
+	if err := p.do(quiet, topology.Step{Do: topology.RemoveMembers, NodeNames: []string{"a-2"}}); err == nil || u.record.members[2].pod == 0 {
 		t.Errorf("%v, members %v", err, u.record.members)
 	}
 }
@@ -224,8 +218,8 @@ func TestWhatADroppedOneMayHaveConfirmedMustBeThere(t *testing.T) {
 			for _, name := range dropped {
 				u.kill(&u.procs[config.Ordinal(name)])
 			}
-			f, redis := u.direct()
-			if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, topology.Step{Do: topology.RemoveMembers, NodeNames: dropped}); err != nil || u.record.startOffset != 3 || u.record.former != 0 {
+			p := u.direct()
+			if err := p.do(quiet, topology.Step{Do: topology.RemoveMembers, NodeNames: dropped}); err != nil || u.record.startOffset != 3 || u.record.former != 0 {
 				t.Errorf("%v: a candidate needs %d of 3", err, u.record.startOffset)
 			}
 		})
@@ -237,8 +231,8 @@ func TestAMemberThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
 	u := recordedSet(3, false)
 	u.procs[1].hung, u.procs[1].data = true, "ab"
 	u.kill(&u.procs[2])
-	f, redis := u.direct()
-	if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, topology.Step{Do: topology.RemoveMembers, NodeNames: []string{"a-2"}}); err != nil || u.record.members[1].pod == 0 || u.record.startOffset != 3 {
+	p := u.direct()
+	if err := p.do(quiet, topology.Step{Do: topology.RemoveMembers, NodeNames: []string{"a-2"}}); err != nil || u.record.members[1].pod == 0 || u.record.startOffset != 3 {
 		t.Errorf("%v: members %v, a candidate needs %d of 3", err, u.record.members, u.record.startOffset)
 	}
 }
@@ -257,9 +251,9 @@ func (l writeBeforeMinReplicas) SetMinReplicas(ctx context.Context, w int32) err
 // A write that was confirmed under the lower W must be with all before the record says a higher.
 func TestAHigherMinimumIsNotRecordedBeforeOlderWritesAreWithAll(t *testing.T) {
 	u, master, _ := pair()
-	f, redis := u.direct()
-	f.servers["a-0"] = writeBeforeMinReplicas{f.servers["a-0"], master}
-	if err := doSetMinReplicas(t.Context(), redis, f, 1); err == nil || u.record.effective != 0 || redis.Status.Replication.EffectiveMinReplicas != 0 {
+	p := u.direct()
+	p.servers["a-0"] = writeBeforeMinReplicas{p.servers["a-0"], master}
+	if err := p.doSetMinReplicas(t.Context(), topology.Step{MinReplicas: 1}); err == nil || u.record.effective != 0 || p.redis.Status.Replication.EffectiveMinReplicas != 0 {
 		t.Errorf("%v: recorded W is %d", err, u.record.effective)
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -39,9 +38,9 @@ func TestEpochIsBeyondAllVolumes(t *testing.T) {
 		}
 		return nil
 	}}
-	f := &fleet{spec: config.Resolve(s.Redis), World: s.World, effects: told, servers: map[string]server{"a-0": pinnedMaster{}}}
-	r := &Reconciler{clock: clock.RealClock{}}
-	if err := r.doRecordMaster(t.Context(), s.Redis, f, topology.Step{Do: topology.RecordMaster, NodeNames: []string{"a-0"}}); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
+	p := (&Reconciler{clock: clock.RealClock{}}).newPass(s.Redis, nil)
+	p.World, p.effects, p.servers = s.World, told, map[string]server{"a-0": pinnedMaster{}}
+	if err := p.doRecordMaster(t.Context(), topology.Step{Do: topology.RecordMaster, NodeNames: []string{"a-0"}}); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
 		t.Errorf("%v, epoch %d", err, s.Status.Epoch)
 	}
 }

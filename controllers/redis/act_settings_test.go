@@ -33,12 +33,13 @@ func (o *configRecorder) SaveSnapshot(context.Context) error {
 func TestAServerIsToldToPersistInSteps(t *testing.T) {
 	const none, rdb, aof = cachev1alpha1.RedisPersistNone, cachev1alpha1.RedisPersistRDB, cachev1alpha1.RedisPersistAOF
 	r, was := &Reconciler{}, fixture.WithVolumes(fixture.Healthy(2))
-	look := func(change func(*topology.Node)) *fleet {
-		w := was.World
-		w.Nodes = slices.Clone(w.Nodes)
-		change(&w.Nodes[1])
-		r.memory.fillSettings(was.Redis, config.Resolve(was.Redis), &w)
-		return &fleet{spec: config.Resolve(was.Redis), World: w, servers: map[string]server{}}
+	look := func(change func(*topology.Node)) *pass {
+		p := r.newPass(was.Redis, nil)
+		p.World = was.World
+		p.Nodes = slices.Clone(p.Nodes)
+		change(&p.Nodes[1])
+		p.known.fillSettings(p.spec, &p.World)
+		return p
 	}
 	for _, c := range []struct {
 		reason string
@@ -55,15 +56,15 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 		{"then it stops", rdb, func(m *topology.Node) { m.SavedAt = 6 }, []string{"appendonly no"}},
 	} {
 		was.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: c.mode}
-		f, one := look(c.change), &configRecorder{}
-		f.servers["a-1"] = one
-		if err := r.doSetPersistence(t.Context(), was.Redis, f, []string{"a-1"}); err != nil || !slices.Equal(one.commands, c.told) {
+		p, one := look(c.change), &configRecorder{}
+		p.servers["a-1"] = one
+		if err := p.doSetPersistence(t.Context(), topology.Step{NodeNames: []string{"a-1"}}); err != nil || !slices.Equal(one.commands, c.told) {
 			t.Errorf("%s: told %q: %v", c.reason, one.commands, err)
 		}
 	}
-	f := look(func(*topology.Node) {})
-	f.servers["a-1"] = &configRecorder{fail: errors.New("no answer")}
-	if r.doSetPersistence(t.Context(), was.Redis, f, []string{"a-1"}) == nil {
+	p := look(func(*topology.Node) {})
+	p.servers["a-1"] = &configRecorder{fail: errors.New("no answer")}
+	if p.doSetPersistence(t.Context(), topology.Step{NodeNames: []string{"a-1"}}) == nil {
 		t.Error("who does not answer has not refused")
 	}
 }

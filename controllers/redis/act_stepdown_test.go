@@ -9,9 +9,8 @@ import (
 )
 
 func stepDownFor(u *model, name string) error {
-	f, redis := u.direct()
-	r := &Reconciler{clock: modelClock}
-	return r.act(quiet, redis, f, topology.Step{Do: topology.StepDown, NodeNames: []string{name}, Reason: commonv1.ReasonMasterCutOff})
+	p := u.direct()
+	return p.do(quiet, topology.Step{Do: topology.StepDown, NodeNames: []string{name}, Reason: commonv1.ReasonMasterCutOff})
 }
 
 func TestStepDownIsOneChangeOfTheMaster(t *testing.T) {
@@ -28,18 +27,17 @@ func TestStepDownIsOneChangeOfTheMaster(t *testing.T) {
 // Over a connection that is made after the operator was replaced, its commands would arrive.
 func TestAStepDownDialsNobody(t *testing.T) {
 	u := recordedSet(3, false)
-	var p *modelPass
+	var m *modelPass
 	acting := false
-	p = newModelPass(u.read(), func(q request) reply {
+	m = newModelPass(u.read(), func(q request) reply {
 		if acting && q.redial {
 			t.Errorf("it %s node %d by another connection", effectNames[q.effect], q.node)
 		}
-		return u.answer(q, &p.read)
+		return u.answer(q, &m.read)
 	})
-	p.fleet.look(quiet)
+	m.pass.ask(quiet)
 	acting = true
-	r := &Reconciler{clock: modelClock}
-	if err := r.act(quiet, p.redis, p.fleet, topology.Step{Do: topology.StepDown, NodeNames: []string{"a-2"}, Reason: commonv1.ReasonMasterCutOff}); err != nil || !u.procs[2].master {
+	if err := m.pass.do(quiet, topology.Step{Do: topology.StepDown, NodeNames: []string{"a-2"}, Reason: commonv1.ReasonMasterCutOff}); err != nil || !u.procs[2].master {
 		t.Errorf("%v, master: %t", err, u.procs[2].master)
 	}
 }
@@ -72,16 +70,15 @@ func TestAMasterWithoutAPodStepsDown(t *testing.T) {
 
 // The servers' seconds go on from before they were told to follow: ours begin anew.
 func TestWhoWasToldToFollowIsYetToReachItsMaster(t *testing.T) {
-	f, redis := recordedSet(3, false).direct()
-	r := &Reconciler{clock: modelClock}
-	r.memory.of(redis).cutOffSince = present.Add(-time.Hour)
-	if got := r.memory.trackCutOff(redis, "", true, modelClock); got != time.Hour {
+	p := recordedSet(3, false).direct()
+	p.known.cutOffSince = present.Add(-time.Hour)
+	if got := p.known.trackCutOff("", true, modelClock); got != time.Hour {
 		t.Fatalf("cut off for %s", got)
 	}
-	if err := r.admitAndFollow(quiet, redis, f, []string{"a-1"}); err != nil {
+	if err := p.admitAndFollow(quiet, []string{"a-1"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.memory.trackCutOff(redis, "", true, modelClock); got != 0 {
+	if got := p.known.trackCutOff("", true, modelClock); got != 0 {
 		t.Errorf("cut off for %s", got)
 	}
 }

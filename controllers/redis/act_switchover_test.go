@@ -42,14 +42,13 @@ func TestNoHandOverToWhoLacksTheHistory(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			u, master, replica := pair()
 			change(u, replica)
-			f, redis := u.direct()
-			r := &Reconciler{}
-			err := r.act(t.Context(), redis, f, toReplica)
+			p := u.direct()
+			err := p.do(t.Context(), toReplica)
 			if err == nil || !master.master || u.record.epoch != 0 {
 				t.Error(err, master.master, u.record.epoch)
 			}
 			// What else there is to do need not wait with it.
-			next, err := r.execute(t.Context(), redis, f, toReplica)
+			next, err := p.execute(t.Context(), toReplica)
 			if err != nil || next.Do != topology.Wait || next.RequeueAfter == 0 || !strings.Contains(next.Message, "a-1") {
 				t.Error(err, next, next.Message)
 			}
@@ -61,12 +60,12 @@ func TestNoHandOverToWhoLacksTheHistory(t *testing.T) {
 func TestNoHigherMinimumWithWhoLags(t *testing.T) {
 	u, master, replica := pair()
 	replica.data = "ab"
-	f, redis := u.direct()
-	if err := doSetMinReplicas(t.Context(), redis, f, 1); err == nil || master.minReplicas != 0 {
+	p := u.direct()
+	if err := p.doSetMinReplicas(t.Context(), topology.Step{MinReplicas: 1}); err == nil || master.minReplicas != 0 {
 		t.Errorf("%v: W is %d", err, master.minReplicas)
 	}
 	replica.data = master.data
-	if err := doSetMinReplicas(t.Context(), redis, f, 1); err != nil || master.minReplicas != 1 || redis.Status.Replication.EffectiveMinReplicas != 1 {
+	if err := p.doSetMinReplicas(t.Context(), topology.Step{MinReplicas: 1}); err != nil || master.minReplicas != 1 || p.redis.Status.Replication.EffectiveMinReplicas != 1 {
 		t.Errorf("%v: W is %d", err, master.minReplicas)
 	}
 }
@@ -85,10 +84,9 @@ func (p writeBeforeFence) Fence(ctx context.Context) error {
 // What the old master took before its fence is waited for, or nobody is promoted.
 func TestNoHandOverBeforeTheLastWrite(t *testing.T) {
 	u, master, replica := pair()
-	f, redis := u.direct()
-	f.servers["a-0"] = writeBeforeFence{f.servers["a-0"], master}
-	r := &Reconciler{clock: modelClock}
-	if err := r.act(t.Context(), redis, f, toReplica); err == nil || replica.master {
+	p := u.direct()
+	p.servers["a-0"] = writeBeforeFence{p.servers["a-0"], master}
+	if err := p.do(t.Context(), toReplica); err == nil || replica.master {
 		t.Errorf("%v: it lacks the last write and is master: %t", err, replica.master)
 	}
 }

@@ -36,7 +36,7 @@ func TestDismiss(t *testing.T) {
 
 	seen := read()
 	refused := topology.Step{Do: topology.DismissRequest, NodeNames: []string{seen.Annotations[cachev1alpha1.RedisSwitchover]}, Message: "there is no such pod"}
-	if err := r.removeSwitchoverRequest(t.Context(), seen, refused); err != nil {
+	if err := r.newPass(seen, nil).doDismissRequest(t.Context(), refused); err != nil {
 		t.Fatal(err)
 	}
 	now := read()
@@ -48,11 +48,25 @@ func TestDismiss(t *testing.T) {
 	if err := r.Update(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.removeSwitchoverRequest(t.Context(), seen, refused); !apierrors.IsConflict(err) {
+	if err := r.newPass(seen, nil).doDismissRequest(t.Context(), refused); !apierrors.IsConflict(err) {
 		t.Errorf("a wish that was not looked at: %v", err)
 	}
 	if read().Annotations[cachev1alpha1.RedisSwitchover] != "a-1" {
 		t.Error("a newer wish was taken back")
+	}
+}
+
+// A verb that acts and has no act would be done with at once.
+func TestEachVerbThatActsHasAnAct(t *testing.T) {
+	for verb, traits := range topology.Verbs {
+		if _, ok := acts[verb]; ok != traits.Acts {
+			t.Errorf("%s: acts %t, has an act %t", verb, traits.Acts, ok)
+		}
+	}
+	for verb := range acts {
+		if _, ok := topology.Verbs[verb]; !ok {
+			t.Errorf("%s is no verb", verb)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
@@ -35,15 +36,17 @@ func TestReloadTellsWhoHasIt(t *testing.T) {
 	recorder := events.NewFakeRecorder(3)
 	r := &Reconciler{Converger: converge.Converger{Events: recorder}}
 	has, waits, mute := &loader{delivered: true}, &loader{}, &loader{err: errors.New("i/o timeout")}
-	f := &fleet{servers: map[string]server{"a-0": has, "a-1": waits, "a-2": mute}, certificates: config.Certificates{Certificates: pki.Certificates{Published: published}}}
+	p := r.newPass(fixture.Sized(3), nil)
+	p.servers = map[string]server{"a-0": has, "a-1": waits, "a-2": mute}
+	p.certificates = config.Certificates{Certificates: pki.Certificates{Published: published}}
 
-	if err := r.doLoadCertificates(t.Context(), fixture.Sized(3), f, []string{"a-0", "a-1"}); err != nil {
+	if err := p.doLoadCertificates(t.Context(), topology.Step{NodeNames: []string{"a-0", "a-1"}}); err != nil {
 		t.Errorf("a kubelet that takes its time is no failure: %v", err)
 	}
 	if told := <-recorder.Events; !strings.Contains(told, "CertificateLoaded a-0:") || has.asked != config.IdentityFiles(published) {
 		t.Errorf("told %q, asked for %v", told, has.asked)
 	}
-	if err := r.doLoadCertificates(t.Context(), fixture.Sized(3), f, []string{"a-1", "a-2"}); err == nil || !strings.Contains(err.Error(), "a-2") {
+	if err := p.doLoadCertificates(t.Context(), topology.Step{NodeNames: []string{"a-1", "a-2"}}); err == nil || !strings.Contains(err.Error(), "a-2") {
 		t.Errorf("got %v", err)
 	}
 	if len(recorder.Events) > 0 {
@@ -55,18 +58,18 @@ func TestReloadTellsWhoHasIt(t *testing.T) {
 func TestPublish(t *testing.T) {
 	by, other := authority.New("one"), authority.New("other")
 	published, renewed, moved := fixture.IdentityOf(fixture.Issue(by)), fixture.IdentityOf(fixture.Issue(by)), fixture.IdentityOf(fixture.Issue(other))
-	r := &Reconciler{clock: clock.RealClock{}}
 	s := fixture.Encrypted(config.IdentityFiles(published).Certificate)
-	f := &fleet{spec: config.Resolve(s.Redis), World: s.World, certificates: config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: moved}}}
-	if got := r.publishIdentity(s.Redis, f); got.ContentHash() == published.ContentHash() {
+	p := (&Reconciler{clock: clock.RealClock{}}).newPass(s.Redis, nil)
+	p.World, p.certificates = s.World, config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: moved}}
+	if got := p.publishIdentity(); got.ContentHash() == published.ContentHash() {
 		t.Error("all have loaded it, and the next one is held back")
 	}
-	fixture.MakeSilent(&f.Nodes[1])
-	if got := r.publishIdentity(s.Redis, f); got.ContentHash() != published.ContentHash() {
+	fixture.MakeSilent(&p.Nodes[1])
+	if got := p.publishIdentity(); got.ContentHash() != published.ContentHash() {
 		t.Error("one may not have loaded it, and another authority's is published")
 	}
-	f.certificates.Wanted = renewed
-	if got := r.publishIdentity(s.Redis, f); got.ContentHash() != renewed.ContentHash() {
+	p.certificates.Wanted = renewed
+	if got := p.publishIdentity(); got.ContentHash() != renewed.ContentHash() {
 		t.Error("it is renewed by the same authority, and held back until it expires")
 	}
 }

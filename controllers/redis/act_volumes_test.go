@@ -24,7 +24,7 @@ import (
 
 func claimNamed(name, instance string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "n", Name: name, UID: "uid-1", Labels: parts.Labels(appName, instance),
+		Namespace: "n", Name: name, UID: "uid-1", Labels: parts.Labels(config.AppName, instance),
 		Annotations: topology.Stamp{Epoch: 3, ReplID: fixture.History, Standing: topology.Synced}.Annotations()}}
 }
 
@@ -39,26 +39,27 @@ func newStampReconciler(t *testing.T, claims ...ctrlclient.Object) (*Reconciler,
 
 // writeStamp stamps the volume of a-0 as it was looked at.
 func writeStamp(r *Reconciler, redis *cachev1alpha1.Redis, seen map[string]topology.Volume, is topology.Stamp) error {
-	c := &apiEffects{Reconciler: r, redis: redis, fleet: &fleet{World: topology.World{Volumes: seen}}}
-	return c.writeStamp(context.Background(), "a-0", is)
+	p := r.newPass(redis, nil)
+	p.Volumes = seen
+	return p.writeStamp(context.Background(), "a-0", is)
 }
 
 func TestVolumesAreThoseOfTheNodes(t *testing.T) {
 	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"), claimNamed("data-a-8", "a"), claimNamed("data-a-9", "a"), claimNamed("data-a", "a"),
 		claimNamed("data-a-x", "a"), claimNamed("data-a-01", "a"), claimNamed("a-0", "a"), claimNamed("data-b-0", "b"))
-	found, err := r.listVolumes(t.Context(), redis, config.Resolve(redis))
+	found, err := r.newPass(redis, nil).listVolumes(t.Context())
 	if err != nil || len(found) != 2 || found["a-0"].Epoch != 3 || found["a-8"].Standing != topology.Synced {
 		t.Errorf("%v %v", err, found)
 	}
 	redis.Spec.Storage = nil
-	if found, err = r.listVolumes(t.Context(), redis, config.Resolve(redis)); err != nil || len(found) > 0 {
+	if found, err = r.newPass(redis, nil).listVolumes(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("%v %v", err, found)
 	}
 }
 
 func TestStampIsWrittenOnceAndKnownBeforeTheCacheHears(t *testing.T) {
 	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"))
-	stale, err := r.listVolumes(t.Context(), redis, config.Resolve(redis))
+	stale, err := r.newPass(redis, nil).listVolumes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,10 +68,10 @@ func TestStampIsWrittenOnceAndKnownBeforeTheCacheHears(t *testing.T) {
 	if err := writeStamp(r, redis, maps.Clone(stale), want); err != nil {
 		t.Fatal(err)
 	}
-	if known, err := r.latestClaim(t.Context(), redis, before); err != nil || topology.ReadStamp(known.Annotations) != want {
+	if known, err := r.newPass(redis, nil).latestClaim(t.Context(), before); err != nil || topology.ReadStamp(known.Annotations) != want {
 		t.Errorf("a cache that lags is believed: %v %v", err, known.Annotations)
 	}
-	if now, err := r.listVolumes(t.Context(), redis, config.Resolve(redis)); err != nil || now["a-0"].Stamp != want {
+	if now, err := r.newPass(redis, nil).listVolumes(t.Context()); err != nil || now["a-0"].Stamp != want {
 		t.Errorf("%v %+v", err, now["a-0"].Stamp)
 	}
 	// Who saw it as it was before writes nothing over it.
@@ -79,9 +80,9 @@ func TestStampIsWrittenOnceAndKnownBeforeTheCacheHears(t *testing.T) {
 	}
 	written := before.DeepCopy()
 	written.ResourceVersion = "9999"
-	r.memory.noteWrite(redis, writtenClaim{written, r.clock.Now()})
+	r.memory.Of(redis).writtenClaims[written.Name] = writtenClaim{written, r.clock.Now()}
 	before.UID = "uid-2" // another volume of that name is another
-	if known, err := r.latestClaim(t.Context(), redis, before); err != nil || known != before {
+	if known, err := r.newPass(redis, nil).latestClaim(t.Context(), before); err != nil || known != before {
 		t.Errorf("%v %v", err, known.Annotations)
 	}
 }
@@ -91,19 +92,19 @@ func TestRestoredClaimsAreBelieved(t *testing.T) {
 	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"))
 	now := testingclock.NewFakePassiveClock(time.Now())
 	r.clock, r.APIReader = now, r.Client
-	restored, err := r.listVolumes(t.Context(), redis, config.Resolve(redis))
+	restored, err := r.newPass(redis, nil).listVolumes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	lost := restored["a-0"].Claim.DeepCopy()
 	lost.ResourceVersion, lost.Annotations = "9999", topology.Stamp{Epoch: 9, ReplID: fixture.NextHistory, Standing: topology.Leading}.Annotations()
-	r.memory.noteWrite(redis, writtenClaim{lost, now.Now()})
-	if seen, err := r.listVolumes(t.Context(), redis, config.Resolve(redis)); err != nil || seen["a-0"].Epoch != 9 {
+	r.memory.Of(redis).writtenClaims[lost.Name] = writtenClaim{lost, now.Now()}
+	if seen, err := r.newPass(redis, nil).listVolumes(t.Context()); err != nil || seen["a-0"].Epoch != 9 {
 		t.Errorf("a cache that lags is believed: %v %+v", err, seen["a-0"].Stamp)
 	}
 	now.SetTime(now.Now().Add(cacheLag))
 	for range 2 {
-		if seen, err := r.listVolumes(t.Context(), redis, config.Resolve(redis)); err != nil || seen["a-0"].Stamp != restored["a-0"].Stamp {
+		if seen, err := r.newPass(redis, nil).listVolumes(t.Context()); err != nil || seen["a-0"].Stamp != restored["a-0"].Stamp {
 			t.Errorf("%v %+v", err, seen["a-0"].Stamp)
 		}
 	}

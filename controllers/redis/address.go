@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
@@ -22,22 +20,22 @@ import (
 // pod may have the address by now. So each new connection is confirmed before the login. A pass at rest makes none, as there is none.
 
 // confirmNode returns what confirms a connection to a node: its pod has the address, and is ours.
-func (r *Reconciler) confirmNode(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, m topology.Node) wire.Confirm {
-	return r.confirmPod(redis.Namespace, m, func(pod *corev1.Pod) bool {
+func (p *pass) confirmNode(m topology.Node) wire.Confirm {
+	return p.confirmPod(m, func(pod *corev1.Pod) bool {
 		owner := metav1.GetControllerOf(pod) // none while a StatefulSet that was recreated takes its pods back
-		return owner != nil && owner.UID == set.UID || isOnRecord(redis, pod.UID)
+		return owner != nil && owner.UID == p.set.UID || isOnRecord(p.redis, pod.UID)
 	})
 }
 
 // confirmSource is the same for the pod that serves a backup.
-func (r *Reconciler) confirmSource(redis *cachev1alpha1.Redis, m topology.Node) wire.Confirm {
-	return r.confirmPod(redis.Namespace, m, func(pod *corev1.Pod) bool { return metav1.IsControlledBy(pod, redis) })
+func (p *pass) confirmSource(m topology.Node) wire.Confirm {
+	return p.confirmPod(m, func(pod *corev1.Pod) bool { return metav1.IsControlledBy(pod, p.redis) })
 }
 
-func (r *Reconciler) confirmPod(namespace string, m topology.Node, isOurs func(*corev1.Pod) bool) wire.Confirm {
+func (p *pass) confirmPod(m topology.Node, isOurs func(*corev1.Pod) bool) wire.Confirm {
 	return func(ctx context.Context) error {
 		pod := &corev1.Pod{}
-		if err := r.APIReader.Get(ctx, ctrlclient.ObjectKey{Namespace: namespace, Name: m.Name}, pod); err != nil {
+		if err := p.APIReader.Get(ctx, ctrlclient.ObjectKey{Namespace: p.redis.Namespace, Name: m.Name}, pod); err != nil {
 			if !apierrors.IsNotFound(err) {
 				err = errors.Join(wire.ErrNotFoundOut, err)
 			}
@@ -64,18 +62,10 @@ type masterConnection struct {
 }
 
 // takeMasterConnection takes the connection that was kept.
-func (m *memory) takeMasterConnection(redis *cachev1alpha1.Redis) masterConnection {
-	known, unlock := m.Lock(redis)
-	defer unlock()
-	kept := known.masterConnection
-	known.masterConnection = masterConnection{}
+func (o *objectMemory) takeMasterConnection() masterConnection {
+	kept := o.masterConnection
+	o.masterConnection = masterConnection{}
 	return kept
-}
-
-func (m *memory) keepMasterConnection(redis *cachev1alpha1.Redis, c masterConnection) {
-	known, unlock := m.Lock(redis)
-	defer unlock()
-	known.masterConnection = c
 }
 
 // openGhost returns the connection to the master of record whose pod is gone, and notes whether it can be asked: by the
@@ -92,14 +82,14 @@ func (f *fleet) openGhost(kept masterConnection, open func() server) server {
 	return wire.Knock(f.Ghost.Address)
 }
 
-// closeFleet closes all connections but that to the master of record, which is kept if it answers.
-func (r *Reconciler) closeFleet(redis *cachev1alpha1.Redis, f *fleet) {
-	if rep := redis.Status.Replication; rep != nil && !f.spec.TLS {
-		m, s := f.RecordedMaster(rep.Master), f.masterServer(redis)
-		if s != nil && m.PodUID == rep.Master.PodUID && m.IsProcess(rep.Master) && (f.Ghost == nil || f.ghostKept) {
-			r.memory.keepMasterConnection(redis, masterConnection{m.PodUID, s})
-			f.keeps = s
+// close closes all connections but that to the master of record, which is kept if it answers.
+func (p *pass) close() {
+	if rep := p.redis.Status.Replication; rep != nil && !p.spec.TLS {
+		m, s := p.RecordedMaster(rep.Master), p.masterServer()
+		if s != nil && m.PodUID == rep.Master.PodUID && m.IsProcess(rep.Master) && (p.Ghost == nil || p.ghostKept) {
+			p.known.masterConnection = masterConnection{m.PodUID, s}
+			p.keeps = s
 		}
 	}
-	f.close()
+	p.fleet.close()
 }

@@ -21,8 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -70,7 +68,9 @@ func TestWhichAddressIsConfirmed(t *testing.T) {
 			}
 			r := &Reconciler{}
 			r.APIReader = live.Build()
-			if err := r.confirmNode(s.Redis, setOfPods, node)(t.Context()); (err == nil) != c.want {
+			p := r.newPass(s.Redis, nil)
+			p.set = setOfPods
+			if err := p.confirmNode(node)(t.Context()); (err == nil) != c.want {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -95,7 +95,9 @@ func TestAnAddressThatCannotBeConfirmed(t *testing.T) {
 				Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 					return c.failure
 				}})
-			if err := r.confirmNode(s.Redis, setOfPods, node)(t.Context()); err == nil || errors.Is(err, wire.ErrNotFoundOut) != c.unknown {
+			p := r.newPass(s.Redis, nil)
+			p.set = setOfPods
+			if err := p.confirmNode(node)(t.Context()); err == nil || errors.Is(err, wire.ErrNotFoundOut) != c.unknown {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -105,12 +107,13 @@ func TestAnAddressThatCannotBeConfirmed(t *testing.T) {
 // While the API server does not confirm addresses in time, the servers are not asked, and the status stays as it is.
 func TestTheStatusOutlastsASlowAPIServer(t *testing.T) {
 	s := fixture.Healthy(3)
-	f := &fleet{spec: config.Resolve(s.Redis), World: s.World, credentials: fixture.Started("p", "")}
-	r := &Reconciler{clock: clock.RealClock{}}
-	r.updateStatus(s.Redis, f, topology.Step{Do: topology.Idle}, converge.Observed{}, nil)
+	p := (&Reconciler{clock: clock.RealClock{}}).newPass(s.Redis, nil)
+	p.World, p.credentials, p.step = s.World, fixture.Started("p", ""), topology.Step{Do: topology.Idle}
+	p.updateStatus()
 	before := s.Status.DeepCopy()
-	f.Nodes[0].View = wire.View{Answer: wire.Unconfirmed}
-	if result := r.updateStatus(s.Redis, f, f.situation(s.Redis).Plan(), converge.Observed{}, nil); result.RequeueAfter == 0 {
+	p.Nodes[0].View = wire.View{Answer: wire.Unconfirmed}
+	p.plan()
+	if result := p.updateStatus(); result.RequeueAfter == 0 {
 		t.Error("nobody looks again")
 	}
 	if !reflect.DeepEqual(&s.Status, before) {
@@ -118,16 +121,19 @@ func TestTheStatusOutlastsASlowAPIServer(t *testing.T) {
 	}
 }
 
-// openPods opens the fleet of these nodes, whose pods the cache and the API server have.
-func openPods(t *testing.T, r *Reconciler, redis *cachev1alpha1.Redis, nodes []topology.Node, password string) *fleet {
+// openPods asks the servers of these nodes, whose pods the cache and the API server have.
+func openPods(t *testing.T, r *Reconciler, redis *cachev1alpha1.Redis, nodes []topology.Node, password string) *pass {
 	t.Helper()
-	var pods []corev1.Pod
+	p := r.newPass(redis, nil)
+	p.set, p.effects, p.credentials.Operator = setOfPods, scripted{}, password
 	live := fake.NewClientBuilder()
 	for _, m := range nodes {
-		pods, live = append(pods, *podOf(m)), live.WithObjects(podOf(m))
+		p.pods, live = append(p.pods, *podOf(m)), live.WithObjects(podOf(m))
 	}
 	r.APIReader = live.Build()
-	return r.openFleet(t.Context(), redis, config.Resolve(redis), pods, nil, setOfPods, secrets{credentials: config.Credentials{Operator: password}}, scripted{})
+	p.open()
+	p.ask(t.Context())
+	return p
 }
 
 // A master's pod is gone, and a pod of somebody else gets its address.
@@ -151,10 +157,10 @@ func TestAStrangerAtTheMastersAddressHearsNothing(t *testing.T) {
 	t.Cleanup(func() { _ = listener.Close() })
 	s := fixture.Healthy(1)
 	s.Namespace, s.Status.Replication.Master.Address = "ns", address
-	f := openPods(t, &Reconciler{clock: clock.RealClock{}}, s.Redis, nil, "secret")
-	defer f.close()
-	if f.Ghost == nil || !f.Ghost.Unasked || f.Ghost.Answer != wire.Silent {
-		t.Errorf("the ghost is %+v", f.Ghost)
+	p := openPods(t, &Reconciler{clock: clock.RealClock{}}, s.Redis, nil, "secret")
+	defer p.fleet.close()
+	if p.Ghost == nil || !p.Ghost.Unasked || p.Ghost.Answer != wire.Silent {
+		t.Errorf("the ghost is %+v", p.Ghost)
 	}
 	if got := <-heard; got != "" {
 		t.Errorf("it heard %q", got)
@@ -170,37 +176,37 @@ func TestAGhostIsAskedByTheConnectionThatIsLeft(t *testing.T) {
 	for _, n := range l.nodes {
 		nodes = append(nodes, topology.Node{Name: n.name, PodUID: n.uid, Address: n.address})
 	}
-	first := l.openFleet()
+	first := l.look()
 	master := first.RecordedMaster(l.redis.Status.Replication.Master)
-	first.close()
+	first.fleet.close()
 	r := &Reconciler{clock: clock.RealClock{}}
-	f := openPods(t, r, l.redis, nodes, l.secrets.Operator)
-	if _, serving := f.situation(l.redis).ServingMaster(); !serving {
-		t.Fatalf("the master is %+v", f.RecordedMaster(l.redis.Status.Replication.Master))
+	p := openPods(t, r, l.redis, nodes, l.secrets.Operator)
+	if _, serving := p.situation().ServingMaster(); !serving {
+		t.Fatalf("the master is %+v", p.RecordedMaster(l.redis.Status.Replication.Master))
 	}
-	r.closeFleet(l.redis, f)
+	p.close()
 	rest := slices.DeleteFunc(slices.Clone(nodes), func(m topology.Node) bool { return m.Name == master.Name })
-	for pass := range 2 {
-		f = openPods(t, r, l.redis, rest, l.secrets.Operator)
+	for round := range 2 {
+		p = openPods(t, r, l.redis, rest, l.secrets.Operator)
 		for look := range 2 {
-			if f.Ghost == nil || f.Ghost.Unasked || !f.Ghost.Master {
-				t.Errorf("pass %d, look %d: the ghost is %+v", pass, look, f.Ghost)
+			if p.Ghost == nil || p.Ghost.Unasked || !p.Ghost.Master {
+				t.Errorf("pass %d, look %d: the ghost is %+v", round, look, p.Ghost)
 			}
-			f.lookAgain(t.Context())
+			p.lookAgain(t.Context())
 		}
-		r.closeFleet(l.redis, f)
+		p.close()
 	}
 	other := openPods(t, &Reconciler{clock: clock.RealClock{}}, l.redis, rest, l.secrets.Operator)
-	defer other.close()
+	defer other.fleet.close()
 	if !other.Ghost.Unasked || other.Ghost.Answer != wire.Silent {
 		t.Errorf("another operator's ghost is %+v", other.Ghost)
 	}
 	l.kill(l.master())
-	f = openPods(t, r, l.redis, rest, l.secrets.Operator) // the kept connection has ended
-	r.closeFleet(l.redis, f)
-	f = openPods(t, r, l.redis, rest, l.secrets.Operator)
-	defer r.closeFleet(l.redis, f)
-	if !f.Ghost.Unasked || f.Ghost.Answer != wire.Refused {
-		t.Errorf("after its end the ghost is %+v", f.Ghost)
+	p = openPods(t, r, l.redis, rest, l.secrets.Operator) // the kept connection has ended
+	p.close()
+	p = openPods(t, r, l.redis, rest, l.secrets.Operator)
+	defer p.close()
+	if !p.Ghost.Unasked || p.Ghost.Answer != wire.Refused {
+		t.Errorf("after its end the ghost is %+v", p.Ghost)
 	}
 }

@@ -14,14 +14,14 @@ const catchUpTimeout = 500 * time.Millisecond
 
 // barrier waits until each of these members has all that the master has written by now, and
 // returns the offset up to which that is.
-func barrier(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, members []cachev1alpha1.RedisProcess) (int64, error) {
-	now := f.masterServer(redis).Look(ctx)
-	if !now.Master || now.ReplID != redis.Status.Replication.ReplID {
+func (p *pass) barrier(ctx context.Context, members []cachev1alpha1.RedisProcess) (int64, error) {
+	now := p.masterServer().Look(ctx)
+	if !now.Master || now.ReplID != p.redis.Status.Replication.ReplID {
 		return 0, errors.New("the master does not answer as the one of the history that is recorded")
 	}
-	for _, p := range members {
-		if err := f.awaitOffset(ctx, p.Name, now.ReplID, now.Offset); err != nil {
-			return 0, behindError{p.Name, err}
+	for _, process := range members {
+		if err := p.awaitOffset(ctx, process.Name, now.ReplID, now.Offset); err != nil {
+			return 0, behindError{process.Name, err}
 		}
 	}
 	return now.Offset, nil

@@ -6,7 +6,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -20,54 +19,54 @@ const authField = passwords.SecretField
 // readCredentials returns the credentials that this process knows, else those in our own Secrets,
 // else random ones; with the applications' password that the user chose. If the user's Secret
 // is of no use, that is reported and holds up nothing but the first start.
-func (r *Reconciler) readCredentials(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec) (config.Credentials, error) {
-	c, err := r.knownCredentials(ctx, redis, spec)
+func (p *pass) readCredentials(ctx context.Context) (config.Credentials, error) {
+	c, err := p.knownCredentials(ctx)
 	if err != nil {
 		return c, err
 	}
 	password, problem := "", ""
-	if spec.AuthSecret != "" {
-		password, problem, err = r.userPassword(ctx, redis, spec.AuthSecret)
+	if p.spec.AuthSecret != "" {
+		password, problem, err = p.userPassword(ctx, p.spec.AuthSecret)
 	}
-	c = c.StartRotation(spec.RotationRequest, rand.Text).ChooseLogin(spec.AuthSecret, password, rand.Text).DropExpired(r.clock.Now())
+	c = c.StartRotation(p.spec.RotationRequest, rand.Text).ChooseLogin(p.spec.AuthSecret, password, rand.Text).DropExpired(p.clock.Now())
 	c.Problem, c.Unread = problem, err != nil
 	switch {
 	case len(c.AcceptedDigests()) == 0 && err != nil:
 		return c, err
 	case len(c.AcceptedDigests()) == 0:
-		return c, r.missingPasswordError(redis, problem)
+		return c, p.missingPasswordError(problem)
 	case err != nil: // what is known goes on
 		log.FromContext(ctx).Error(err, authField)
 	}
-	r.memory.keepCredentials(redis, c)
+	p.known.keepCredentials(c)
 	return c, nil
 }
 
 // missingPasswordError reports what is wrong with the Secret of a Redis that never had a password.
-func (r *Reconciler) missingPasswordError(redis *cachev1alpha1.Redis, problem string) error {
-	conditions.SetSecretUnusable(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCredentialsInSync, authField, problem, "")
+func (p *pass) missingPasswordError(problem string) error {
+	conditions.SetSecretUnusable(&p.redis.Status.Conditions, p.redis.Generation, commonv1.ConditionCredentialsInSync, authField, problem, "")
 	return converge.Invalid(authField, "%s", problem)
 }
 
 // knownCredentials returns what the servers are believed to run with. An operator that was
 // locked out by all of them reads the Secrets again: somebody may have restored one.
-func (r *Reconciler) knownCredentials(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec) (config.Credentials, error) {
-	c, known, lockedOut := r.memory.lastCredentials(redis)
+func (p *pass) knownCredentials(ctx context.Context) (config.Credentials, error) {
+	c, known, lockedOut := p.known.lastCredentials()
 	if known && !lockedOut {
 		return c, nil
 	}
-	system, err := r.OwnSecret(ctx, redis, spec.SystemName())
+	system, err := p.OwnSecret(ctx, p.redis, p.spec.SystemName())
 	switch {
 	case err != nil:
 		return c, err
 	case known:
 		return c.RestoreFrom(*system), nil
 	}
-	binding, err := r.OwnSecret(ctx, redis, spec.BindingName())
+	binding, err := p.OwnSecret(ctx, p.redis, p.spec.BindingName())
 	if err != nil {
 		return c, err
 	}
-	files, err := r.OwnSecret(ctx, redis, spec.FilesName())
+	files, err := p.OwnSecret(ctx, p.redis, p.spec.FilesName())
 	if err != nil {
 		return c, err
 	}
@@ -76,8 +75,8 @@ func (r *Reconciler) knownCredentials(ctx context.Context, redis *cachev1alpha1.
 
 // userPassword returns the password in the user's Secret, or what is wrong with it. An
 // error means that the Secret could not be read.
-func (r *Reconciler) userPassword(ctx context.Context, redis *cachev1alpha1.Redis, name string) (password, problem string, err error) {
-	data, err := r.Secrets.Data(ctx, redis, name)
+func (p *pass) userPassword(ctx context.Context, name string) (password, problem string, err error) {
+	data, err := p.Secrets.Data(ctx, p.redis, name)
 	if err != nil {
 		return "", "", err
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +16,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
@@ -52,75 +52,69 @@ const retryInterval = 2 * time.Millisecond
 
 // apiEffects has the effects on a real API server.
 type apiEffects struct {
-	*Reconciler
-	redis      *cachev1alpha1.Redis
-	fleet      *fleet
-	set        *appsv1.StatefulSet
-	pods       []corev1.Pod
+	*pass
 	saveStatus converge.SaveStatus
-	// observed are the children, as route left them.
-	observed converge.Observed
 }
 
-func (c *apiEffects) save(ctx context.Context) error {
-	before := c.redis.ResourceVersion
-	if err := c.saveStatus(ctx); err != nil {
+func (a *apiEffects) save(ctx context.Context) error {
+	before := a.redis.ResourceVersion
+	if err := a.saveStatus(ctx); err != nil {
 		return err
 	}
-	if c.redis.ResourceVersion == before {
-		return c.checkUnchanged(ctx)
+	if a.redis.ResourceVersion == before {
+		return a.checkUnchanged(ctx)
 	}
 	return nil
 }
 
-func (c *apiEffects) checkUnchanged(ctx context.Context) error {
+func (a *apiEffects) checkUnchanged(ctx context.Context) error {
 	live := &cachev1alpha1.Redis{}
-	if err := c.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(c.redis), live); err != nil {
+	if err := a.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(a.redis), live); err != nil {
 		return fmt.Errorf("reading the object: %w", err)
 	}
-	if live.UID != c.redis.UID || live.ResourceVersion != c.redis.ResourceVersion {
-		return c.conflictError("the cache is behind")
+	if live.UID != a.redis.UID || live.ResourceVersion != a.redis.ResourceVersion {
+		return a.conflictError("the cache is behind")
 	}
 	return nil
 }
 
-func (c *apiEffects) checkStamps(ctx context.Context) error {
-	claims, err := listClaims(ctx, c.APIReader, c.fleet.spec)
+func (a *apiEffects) checkStamps(ctx context.Context) error {
+	claims, err := listClaims(ctx, a.APIReader, a.spec)
 	if err != nil {
 		return err
 	}
 	same := func(live *corev1.PersistentVolumeClaim, seen topology.Volume) bool {
 		return live.UID == seen.Claim.UID && topology.ReadStamp(live.Annotations) == seen.Stamp
 	}
-	if !maps.EqualFunc(claims, c.fleet.Volumes, same) {
-		return c.conflictError("the cache is behind at a PersistentVolumeClaim")
+	if !maps.EqualFunc(claims, a.Volumes, same) {
+		return a.conflictError("the cache is behind at a PersistentVolumeClaim")
 	}
 	return nil
 }
 
 // conflictError is the error that the API server gives to a write that is made from an outdated object.
-func (c *apiEffects) conflictError(why string) error {
-	return apierrors.NewConflict(cachev1alpha1.GroupVersion.WithResource("redis").GroupResource(), c.redis.Name, errors.New(why))
+func (a *apiEffects) conflictError(why string) error {
+	return apierrors.NewConflict(cachev1alpha1.GroupVersion.WithResource("redis").GroupResource(), a.redis.Name, errors.New(why))
 }
 
-func (c *apiEffects) writeStamp(ctx context.Context, node string, s topology.Stamp) error {
-	v := c.fleet.Volumes[node]
+func (a *apiEffects) writeStamp(ctx context.Context, node string, s topology.Stamp) error {
+	v := a.Volumes[node]
 	next := v.Claim.DeepCopy()
 	if next.Annotations == nil {
 		next.Annotations = map[string]string{}
 	}
 	maps.Copy(next.Annotations, s.Annotations())
-	if err := c.patchClaim(ctx, c.redis, v.Claim, next); err != nil {
+	if err := a.patchClaim(ctx, v.Claim, next); err != nil {
 		return fmt.Errorf("writing epoch %d on PersistentVolumeClaim %q: %w", s.Epoch, next.Name, err)
 	}
-	c.fleet.Volumes[node] = topology.Volume{Stamp: s, Claim: next}
+	a.Volumes[node] = topology.Volume{Stamp: s, Claim: next}
 	return nil
 }
 
-func (c *apiEffects) deletePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error {
-	m, _ := c.fleet.Find(name)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.redis.Namespace, Name: name}}
-	return ctrlclient.IgnoreNotFound(c.Delete(ctx, pod, append(options, ctrlclient.Preconditions{UID: &m.PodUID})...))
+func (a *apiEffects) deletePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error {
+	m, _ := a.Find(name)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.redis.Namespace, Name: name}}
+	return ctrlclient.IgnoreNotFound(a.Delete(ctx, pod, append(options, ctrlclient.Preconditions{UID: &m.PodUID})...))
 }
 
 func (*apiEffects) runAll(ctx context.Context, all []func()) {
@@ -146,11 +140,11 @@ func (*apiEffects) awaitRetry(ctx context.Context) error {
 
 // route writes the Service together with all other children. If the API server refuses one of them,
 // the Service is still pointed at the master.
-func (c *apiEffects) route(ctx context.Context) (led bool, err error) {
-	c.observed, err = c.Converge(ctx, c.redis, desiredChildren(c.redis, c.childInputs(c.redis, c.set, c.pods, c.fleet))...)
+func (a *apiEffects) route(ctx context.Context) (led bool, err error) {
+	a.observed, err = a.Converge(ctx, a.redis, children.Desired(a.childInputs())...)
 	if err == nil {
 		return true, nil
 	}
-	led, alsoErr := c.applyRouteOnly(ctx, c.redis)
+	led, alsoErr := a.applyRouteOnly(ctx)
 	return led, errors.Join(err, alsoErr)
 }

@@ -63,7 +63,7 @@ func (o *operator) replay(more func(request) bool) (p passResult) {
 		}
 	}()
 	at := 0
-	_, p.memory, _ = pass(o.read, o.memory, func(q request, read *reading) reply {
+	_, p.memory, _ = playPass(o.read, o.memory, func(q request, read *reading) reply {
 		if at == len(o.replies) && !more(q) {
 			panic(&unanswered{q})
 		}

@@ -9,9 +9,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -64,24 +64,19 @@ type fleet struct {
 	certificates config.Certificates
 }
 
-// situation is what the next decision is made from.
-func (f *fleet) situation(redis *cachev1alpha1.Redis) topology.Situation {
-	return topology.Situation{Spec: f.spec, Status: &redis.Status, World: f.World}
-}
-
 // masterServer returns the connection to the master of record.
-func (f *fleet) masterServer(r *cachev1alpha1.Redis) server {
-	p := r.Status.Replication.Master
-	if f.Ghost != nil && f.Ghost.PodUID == p.PodUID {
-		return f.ghostServer
+func (p *pass) masterServer() server {
+	process := p.redis.Status.Replication.Master
+	if p.Ghost != nil && p.Ghost.PodUID == process.PodUID {
+		return p.ghostServer
 	}
-	return f.servers[p.Name]
+	return p.servers[process.Name]
 }
 
 // masterAddress returns the address of the master of record, "" if there is none.
-func (f *fleet) masterAddress(r *cachev1alpha1.Redis) string {
-	if rep := r.Status.Replication; rep != nil {
-		return f.RecordedMaster(rep.Master).Address
+func (p *pass) masterAddress() string {
+	if rep := p.redis.Status.Replication; rep != nil {
+		return p.RecordedMaster(rep.Master).Address
 	}
 	return ""
 }
@@ -103,61 +98,65 @@ func (f *fleet) close() {
 	}
 }
 
-// openFleet turns pods into nodes, connects to their servers and asks all at once. Close the fleet: it holds the connections.
-func (r *Reconciler) openFleet(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec, pods []corev1.Pod, source *topology.Source,
-	set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
-	f := &fleet{spec: spec, effects: outside, servers: map[string]server{}, credentials: s.credentials, certificates: s.certificates}
+// look connects to the servers of the pods, asks all at once, and has them watched.
+func (p *pass) look(ctx context.Context) {
+	p.open()
+	p.ask(ctx)
+	p.takeSettings(p.acceptedSettings)
+	p.fillFromMemory()
+	p.watchServers(ctx)
+}
+
+// open turns pods into nodes, and connects to their servers.
+func (p *pass) open() {
 	open := func(address string, confirm wire.Confirm) server {
-		return wire.Open(address, s.credentials.Operator, s.certificates.TLSConfig, confirm)
+		return wire.Open(address, p.credentials.Operator, p.certificates.TLSConfig, confirm)
 	}
-	if spec.TLS {
-		f.CertificateFile = config.IdentityFiles(s.certificates.Published).Certificate
+	if p.spec.TLS {
+		p.CertificateFile = config.IdentityFiles(p.certificates.Published).Certificate
 	}
-	for i := range pods {
-		m := r.nodeFromPod(&pods[i], set)
-		m.WasSilent = r.memory.wasSilent(redis, m.Address)
-		f.Nodes = append(f.Nodes, m)
+	for i := range p.pods {
+		m := nodeFromPod(&p.pods[i], p.set, p.clock.Now())
+		m.WasSilent = p.known.watched.contactOf(m.Address).wasSilent
+		p.Nodes = append(p.Nodes, m)
 		if m.Address != "" {
-			f.servers[m.Name] = open(m.Address, r.confirmNode(redis, set, m))
+			p.servers[m.Name] = open(m.Address, p.confirmNode(m))
 		}
 	}
-	slices.SortFunc(f.Nodes, func(a, b topology.Node) int { return int(config.Ordinal(a.Name) - config.Ordinal(b.Name)) })
-	kept := r.memory.takeMasterConnection(redis)
-	if rep := redis.Status.Replication; rep != nil && !slices.ContainsFunc(f.Nodes, func(m topology.Node) bool { return m.PodUID == rep.Master.PodUID }) {
-		p := rep.Master
-		f.Ghost = &topology.Node{Name: p.Name, PodUID: p.PodUID, Address: p.Address, WasSilent: r.memory.wasSilent(redis, p.Address)}
-		f.ghostServer = f.openGhost(kept, func() server { return open(p.Address, nil) })
+	slices.SortFunc(p.Nodes, func(a, b topology.Node) int { return int(config.Ordinal(a.Name) - config.Ordinal(b.Name)) })
+	kept := p.known.takeMasterConnection()
+	rep := p.redis.Status.Replication
+	if rep != nil && !slices.ContainsFunc(p.Nodes, func(m topology.Node) bool { return m.PodUID == rep.Master.PodUID }) {
+		master := rep.Master
+		p.Ghost = &topology.Node{Name: master.Name, PodUID: master.PodUID, Address: master.Address, WasSilent: p.known.watched.contactOf(master.Address).wasSilent}
+		p.ghostServer = p.openGhost(kept, func() server { return open(master.Address, nil) })
 	}
-	if kept.server != nil && !f.ghostKept {
+	if kept.server != nil && !p.ghostKept {
 		kept.server.Close()
 	}
-	if f.Source = source; source != nil {
-		source.WasSilent = r.memory.wasSilent(redis, source.Address)
-		f.sourceServer = open(source.Address, r.confirmSource(redis, source.Node))
+	if p.Source != nil {
+		p.Source.WasSilent = p.known.watched.contactOf(p.Source.Address).wasSilent
+		p.sourceServer = open(p.Source.Address, p.confirmSource(p.Source.Node))
 	}
-	f.look(ctx)
-	f.takeSettings(s.settings)
-	r.fillFromMemory(redis, f)
-	return f
 }
 
 // fillFromMemory adds what only earlier passes know: how long each state has lasted, and what the servers were told.
-func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
-	for _, m := range f.addressable() {
-		now := r.clock.Now()
-		if m.ErroringSince = r.memory.trackAbsence(redis, m.Address, m.View, now); !m.ErroringSince.IsZero() {
+func (p *pass) fillFromMemory() {
+	for _, m := range p.addressable() {
+		now := p.clock.Now()
+		if m.ErroringSince = p.known.watched.trackAbsence(m.Address, m.View, now); !m.ErroringSince.IsZero() {
 			m.ErroringFor = now.Sub(m.ErroringSince)
 		}
-		m.SilentFor = r.memory.trackSilence(redis, m.Address, m.Answer, now)
+		m.SilentFor = p.known.watched.trackSilence(m.Address, m.Answer, now)
 	}
-	r.memory.fillPasswords(redis, &f.World, f.credentials)
-	r.memory.fillSettings(redis, f.spec, &f.World)
-	r.memory.fillCommands(redis, f.addressable(), r.clock.Now())
-	f.FencedFor = r.memory.trackFenced(redis, f.World, r.clock)
-	f.CutOffFor = r.memory.trackCutOff(redis, f.masterAddress(redis), f.situation(redis).IsCutOff(), r.clock)
-	f.SinceRouted = time.Hour // long ago
-	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
-		f.SinceRouted = r.clock.Since(last.RoutedAt.Time).Abs() // it may have been another's clock
+	p.known.fillPasswords(&p.World, p.redis.Status.Nodes, p.credentials)
+	p.known.fillSettings(p.spec, &p.World)
+	p.known.fillCommands(p.addressable(), p.clock.Now())
+	p.FencedFor = p.known.trackFenced(p.World, p.clock)
+	p.CutOffFor = p.known.trackCutOff(p.masterAddress(), p.situation().IsCutOff(), p.clock)
+	p.SinceRouted = time.Hour // long ago
+	if last := p.redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
+		p.SinceRouted = p.clock.Since(last.RoutedAt.Time).Abs() // it may have been another's clock
 	}
 }
 
@@ -168,11 +167,11 @@ func (f *fleet) lookAgain(ctx context.Context) {
 			f.serverOf(m).Redial()
 		}
 	}
-	f.look(ctx)
+	f.ask(ctx)
 }
 
-// look asks all servers at once. Their answers are of different moments: code that compares offsets must ask again.
-func (f *fleet) look(ctx context.Context) {
+// ask asks all servers at once. Their answers are of different moments: code that compares offsets must ask again.
+func (f *fleet) ask(ctx context.Context) {
 	ctx, done := context.WithTimeout(ctx, lookLimit)
 	defer done()
 	var all []func()
@@ -222,45 +221,42 @@ func (f *fleet) addressable() []*topology.Node {
 	return list
 }
 
-func (r *Reconciler) nodeFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) topology.Node {
+func nodeFromPod(pod *corev1.Pod, set *appsv1.StatefulSet, now time.Time) topology.Node {
 	m := topology.Node{
 		Name:            pod.Name,
 		PodUID:          pod.UID,
 		Address:         pod.Status.PodIP,
-		RestartSettings: pod.Annotations[annotationConfig],
+		RestartSettings: pod.Annotations[children.AnnotationConfig],
 		Deleting:        !pod.DeletionTimestamp.IsZero(),
 		Outdated:        converge.IsOutdated(pod, set),
 	}
 	if m.Deleting {
 		// The timestamp is the end of the grace.
 		asked := pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
-		m.DeletingFor = r.clock.Since(asked)
+		m.DeletingFor = now.Sub(asked)
 	}
 	for _, c := range pod.Status.Conditions {
 		switch {
 		case c.Type != corev1.PodReady:
 		case c.Status == corev1.ConditionTrue:
-			m.EndpointChanging = r.isWithin(c.LastTransitionTime.Time, topology.ReadySettleTime)
+			m.EndpointChanging = isWithin(now.Sub(c.LastTransitionTime.Time), topology.ReadySettleTime)
 		default:
-			m.EndpointChanging = r.isWithin(pod.CreationTimestamp.Time, topology.NewPodGrace)
+			m.EndpointChanging = isWithin(now.Sub(pod.CreationTimestamp.Time), topology.NewPodGrace)
 		}
 	}
 	for _, c := range pod.Spec.Containers {
-		if c.Name == appName {
+		if c.Name == config.AppName {
 			m.MemoryLimit = parts.Bytes(*c.Resources.Limits.Memory())
 		}
 	}
 	for _, c := range pod.Status.ContainerStatuses {
-		if c.Name == appName {
+		if c.Name == config.AppName {
 			m.Stopped = c.State.Terminated != nil || c.State.Waiting != nil && c.LastTerminationState.Terminated != nil
 		}
 	}
 	return m
 }
 
-// isWithin reports whether then is less than limit before or after now. It is by another machine's clock: one that is
+// isWithin reports whether something is less than limit old. Its time is by another machine's clock: one that is
 // ahead must hold nothing up for longer than limit.
-func (r *Reconciler) isWithin(then time.Time, limit time.Duration) bool {
-	age := r.clock.Since(then)
-	return -limit < age && age < limit
-}
+func isWithin(age, limit time.Duration) bool { return -limit < age && age < limit }

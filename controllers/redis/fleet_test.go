@@ -26,17 +26,16 @@ func TestWhatAPodProves(t *testing.T) {
 		ready  corev1.ConditionStatus
 		want   bool
 	}{
-		{"it runs", corev1.ContainerStatus{Name: appName, State: running}, corev1.ConditionTrue, false},
-		{"its node is cut off", corev1.ContainerStatus{Name: appName, State: running}, corev1.ConditionFalse, false},
-		{"it ended", corev1.ContainerStatus{Name: appName, State: ended}, corev1.ConditionTrue, true},
-		{"it ended and waits to be started again", corev1.ContainerStatus{Name: appName, State: waiting, LastTerminationState: ended}, corev1.ConditionFalse, true},
-		{"it was never started", corev1.ContainerStatus{Name: appName, State: waiting}, corev1.ConditionFalse, false},
+		{"it runs", corev1.ContainerStatus{Name: config.AppName, State: running}, corev1.ConditionTrue, false},
+		{"its node is cut off", corev1.ContainerStatus{Name: config.AppName, State: running}, corev1.ConditionFalse, false},
+		{"it ended", corev1.ContainerStatus{Name: config.AppName, State: ended}, corev1.ConditionTrue, true},
+		{"it ended and waits to be started again", corev1.ContainerStatus{Name: config.AppName, State: waiting, LastTerminationState: ended}, corev1.ConditionFalse, true},
+		{"it was never started", corev1.ContainerStatus{Name: config.AppName, State: waiting}, corev1.ConditionFalse, false},
 		{"another container ended", corev1.ContainerStatus{Name: "sidecar", State: ended}, corev1.ConditionFalse, false},
 	} {
 		pod := corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{c.status},
 			Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: c.ready}, {Type: corev1.PodReady, Status: c.ready}}}}
-		r := &Reconciler{clock: clock.RealClock{}}
-		if got := r.nodeFromPod(&pod, &appsv1.StatefulSet{}).Stopped; got != c.want {
+		if got := nodeFromPod(&pod, &appsv1.StatefulSet{}, time.Now()).Stopped; got != c.want {
 			t.Errorf("%s: stopped %t", c.reason, got)
 		}
 	}
@@ -59,8 +58,7 @@ func TestWhoIsArriving(t *testing.T) {
 	} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: ago(c.age)}, Status: corev1.PodStatus{
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: c.ready, LastTransitionTime: ago(c.since)}}}}
-		r := &Reconciler{clock: clock.RealClock{}}
-		if got := r.nodeFromPod(&pod, &appsv1.StatefulSet{}).EndpointChanging; got != c.want {
+		if got := nodeFromPod(&pod, &appsv1.StatefulSet{}, time.Now()).EndpointChanging; got != c.want {
 			t.Errorf("%s: arriving %t", c.reason, got)
 		}
 	}
@@ -73,11 +71,13 @@ func TestAMasterWhosePodIsGoneIsAGhost(t *testing.T) {
 	end() // nobody is there to be asked
 	for uid, want := range map[types.UID]bool{s.Nodes[0].PodUID: false, "another": true} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-0", UID: uid}}
-		r := &Reconciler{clock: clock.RealClock{}}
-		f := r.openFleet(asked, s.Redis, config.Resolve(s.Redis), []corev1.Pod{pod}, nil, &appsv1.StatefulSet{}, secrets{}, scripted{})
-		if got := f.Ghost != nil; got != want || got && f.Ghost.PodUID != s.Status.Replication.Master.PodUID {
-			t.Errorf("a pod %s: ghost %+v", uid, f.Ghost)
+		p := (&Reconciler{clock: clock.RealClock{}}).newPass(s.Redis, nil)
+		p.pods, p.set, p.effects = []corev1.Pod{pod}, &appsv1.StatefulSet{}, scripted{}
+		p.open()
+		p.ask(asked)
+		if got := p.Ghost != nil; got != want || got && p.Ghost.PodUID != s.Status.Replication.Master.PodUID {
+			t.Errorf("a pod %s: ghost %+v", uid, p.Ghost)
 		}
-		f.close()
+		p.fleet.close()
 	}
 }

@@ -2,18 +2,15 @@ package redis
 
 import (
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -29,13 +26,13 @@ func TestForgedReplicasAreNoSeries(t *testing.T) {
 	now := clock.RealClock{}.Now()
 	before := testutil.CollectAndCount(lagGauge)
 	for _, address := range []string{"10.0.0.1", "10.0.0.2"} {
-		m.trackSilence(r, address, wire.Reached, now)
+		m.Of(r).watched.trackSilence(address, wire.Reached, now)
 	}
 	behind := map[string]int64{"10.0.0.2": 7, "\xff\xfe": 1}
 	for i := range 10_000 {
 		behind[fmt.Sprintf("10.1.%d.%d", i/256, i%256)] = 1
 	}
-	m.noteReply(key, r.UID, "10.0.0.1", behind, now)
+	m.Of(r).watched.noteReply(key, "10.0.0.1", behind, now)
 	if got := testutil.CollectAndCount(lagGauge) - before; got != 1 {
 		t.Errorf("%d series, want that of the one replica", got)
 	}
@@ -81,21 +78,5 @@ func TestAPanicEndsNothingButItself(t *testing.T) {
 	(&apiEffects{}).runAll(logr.NewContext(t.Context(), logr.Discard()), []func(){count, func() { panic("while asking") }, count})
 	if ran.Load() != 2 {
 		t.Errorf("%d others ran", ran.Load())
-	}
-}
-
-func TestWhatCannotBeReadIsTold(t *testing.T) {
-	s := fixture.Healthy(3)
-	s.Nodes[2].View = wire.View{Answer: wire.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
-	list := s.Status.Conditions
-	setUnreadable(&list, s.Generation, s.World)
-	c := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
-	if c == nil || c.Reason != commonv1.ReasonUnreadableReply || !strings.Contains(c.Message, `(a-2: run_id in INFO is "x", not 40 hexadecimal digits)`) {
-		t.Errorf("got %+v", c)
-	}
-	calm := fixture.Healthy(3).Status.Conditions
-	setUnreadable(&calm, s.Generation, fixture.Healthy(3).World)
-	if meta.FindStatusCondition(calm, commonv1.ConditionDegraded) != nil {
-		t.Errorf("nothing is wrong, and it says %+v", calm)
 	}
 }

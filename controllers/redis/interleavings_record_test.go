@@ -123,15 +123,14 @@ func TestNoMasterIsTakenUpWithWhoLags(t *testing.T) {
 	u, master, replica := pair()
 	u.record.recordedMaster.run = u.next() // another than the one that serves
 	replica.data = "ab"
-	f, redis := u.direct()
-	before := redis.Status.DeepCopy()
-	r := &Reconciler{clock: modelClock}
+	p := u.direct()
+	before := p.redis.Status.DeepCopy()
 	taken := topology.Step{Do: topology.RecordMaster, NodeNames: []string{"a-0"}, Reason: commonv1.ReasonRecordOutdated}
-	if err := r.act(t.Context(), redis, f, taken); !errors.As(err, &behindError{}) || !equality.Semantic.DeepEqual(before, &redis.Status) {
-		t.Errorf("%v: %+v", err, redis.Status)
+	if err := p.do(t.Context(), taken); !errors.As(err, &behindError{}) || !equality.Semantic.DeepEqual(before, &p.redis.Status) {
+		t.Errorf("%v: %+v", err, p.redis.Status)
 	}
 	replica.data = master.data
-	if err := r.act(t.Context(), redis, f, taken); err != nil || redis.Status.Replication.Master.RunID != runID(master.run) {
-		t.Errorf("%v: %+v", err, redis.Status.Replication)
+	if err := p.do(t.Context(), taken); err != nil || p.redis.Status.Replication.Master.RunID != runID(master.run) {
+		t.Errorf("%v: %+v", err, p.redis.Status.Replication)
 	}
 }

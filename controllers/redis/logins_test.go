@@ -25,7 +25,7 @@ func (l *loopback) formedBefore() {
 		l.tell(n, "REPLICAOF", master.address, wire.Port)
 		l.until(n.name+" is in sync", func() bool { return l.linked(n) })
 	}
-	f := l.openFleet()
+	f := l.look()
 	defer f.close()
 	l.redis.Status = cachev1alpha1.RedisStatus{Epoch: 1, Master: master.name, TargetMaster: master.name, Replication: &cachev1alpha1.RedisReplication{
 		Epoch: 1, ReplID: f.Nodes[0].ReplID, Master: f.Nodes[0].Process(), EffectiveMinReplicas: 1,

@@ -128,7 +128,7 @@ func (l *loopback) start(n *localServer) {
 func (l *loopback) replace(n *localServer) {
 	l.t.Helper()
 	l.signal(n, syscall.SIGTERM)
-	grace := time.AfterFunc(defaultGraceSeconds*time.Second, func() { _ = n.command.Process.Kill() })
+	grace := time.AfterFunc(30*time.Second, func() { _ = n.command.Process.Kill() })
 	_ = n.command.Wait()
 	if !grace.Stop() {
 		l.t.Error(n.name, " did not end by itself")
@@ -167,36 +167,38 @@ func (l *loopback) replica() *localServer {
 	return l.nodes[slices.IndexFunc(l.nodes, func(n *localServer) bool { return n != l.master() })]
 }
 
-// openFleet does what a pass does.
-func (l *loopback) openFleet() *fleet {
-	f := &fleet{spec: config.Resolve(l.redis), servers: map[string]server{}, credentials: l.secrets}
-	f.Volumes = maps.Clone(l.volumes)
-	f.effects = scripted{onSource: l.setSource, onStamp: func(name string, is topology.Stamp) error {
-		l.volumes[name], f.Volumes[name] = topology.Volume{Stamp: is}, topology.Volume{Stamp: is}
+// look does what a pass does before it plans.
+func (l *loopback) look() *pass {
+	p := l.r.newPass(l.redis, nil)
+	p.credentials, p.Volumes = l.secrets, maps.Clone(l.volumes)
+	p.effects = scripted{onSource: l.setSource, onStamp: func(name string, is topology.Stamp) error {
+		l.volumes[name], p.Volumes[name] = topology.Volume{Stamp: is}, topology.Volume{Stamp: is}
 		return nil
 	}}
+	wasSilent := func(address string) bool { return p.known.watched.contactOf(address).wasSilent }
 	for _, n := range l.nodes {
-		f.Nodes = append(f.Nodes, topology.Node{Name: n.name, PodUID: n.uid, Address: n.address, WasSilent: l.r.memory.wasSilent(l.redis, n.address),
-			RestartSettings: n.restartSettings, Outdated: n.restartSettings != f.spec.RestartSettings(l.written)})
-		f.servers[n.name] = wire.Open(n.address, l.secrets.Operator, nil, nil)
+		p.Nodes = append(p.Nodes, topology.Node{Name: n.name, PodUID: n.uid, Address: n.address, WasSilent: wasSilent(n.address),
+			RestartSettings: n.restartSettings, Outdated: n.restartSettings != p.spec.RestartSettings(l.written)})
+		p.servers[n.name] = wire.Open(n.address, l.secrets.Operator, nil, nil)
 	}
 	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes, func(n *localServer) bool { return n.uid == rep.Master.PodUID }) {
-		p := rep.Master
-		f.Ghost = &topology.Node{Name: p.Name, PodUID: p.PodUID, Address: p.Address, WasSilent: l.r.memory.wasSilent(l.redis, p.Address)}
-		f.ghostServer = wire.Open(p.Address, l.secrets.Operator, nil, nil)
+		master := rep.Master
+		p.Ghost = &topology.Node{Name: master.Name, PodUID: master.PodUID, Address: master.Address, WasSilent: wasSilent(master.Address)}
+		p.ghostServer = wire.Open(master.Address, l.secrets.Operator, nil, nil)
 	}
-	l.addSource(f)
-	f.look(l.t.Context())
-	f.takeSettings(l.written)
-	l.r.fillFromMemory(l.redis, f)
-	return f
+	l.addSource(p.fleet)
+	p.ask(l.t.Context())
+	p.takeSettings(l.written)
+	p.fillFromMemory()
+	return p
 }
 
 // pass is one of the operator's.
 func (l *loopback) pass() topology.Verb {
-	f := l.openFleet()
-	defer f.close()
-	next := f.situation(l.redis).Plan()
+	p := l.look()
+	defer p.fleet.close()
+	p.plan()
+	next := p.step
 	l.last = next
 	switch next.Do {
 	case topology.DeleteSilentPod:
@@ -208,20 +210,20 @@ func (l *loopback) pass() topology.Verb {
 		l.replace(l.named(next.NodeNames[0]))
 		return next.Do
 	}
-	err := l.r.act(l.t.Context(), l.redis, f, next)
-	if err == nil && !next.Changes() {
-		err = writeStamps(l.t.Context(), l.redis, f, f.situation(l.redis).VolumesInSync())
+	err := p.do(l.t.Context(), next)
+	if err == nil && !next.Traits().Changes {
+		err = p.writeStamps(l.t.Context(), p.situation().VolumesInSync())
 	}
 	if err != nil {
 		l.t.Log(next, err)
 	}
-	l.r.memory.fillPasswords(l.redis, &f.World, f.credentials)
-	l.r.rotatePasswords(l.redis, f)
-	l.secrets = f.credentials
-	l.r.takeAcceptedSettings(l.redis, f)
-	l.written = f.Settings
+	p.known.fillPasswords(&p.World, l.redis.Status.Nodes, p.credentials)
+	p.rotatePasswords()
+	l.secrets = p.credentials
+	p.takeAcceptedSettings()
+	l.written = p.Settings
 	if last := l.redis.Status.LastFailover; last != nil && last.RoutedAt == nil && last.To == l.redis.Status.Master {
-		last.RoutedAt = l.r.microNow()
+		last.RoutedAt = p.microNow()
 	}
 	return next.Do
 }

@@ -3,7 +3,6 @@ package redis
 import (
 	"time"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
@@ -18,12 +17,10 @@ func setLoginSent(now time.Time) func(*topology.SentCommands) {
 }
 
 // fillCommands fills in what the processes were told, and forgets those that are gone.
-func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*topology.Node, now time.Time) {
-	known, unlock := m.Lock(redis)
-	defer unlock()
+func (o *objectMemory) fillCommands(asked []*topology.Node, now time.Time) {
 	running := map[string]topology.SentCommands{}
 	for _, one := range asked {
-		if was, told := known.commands[one.RunID]; told && one.Answer == wire.Reached {
+		if was, told := o.commands[one.RunID]; told && one.Answer == wire.Reached {
 			if one.LinkUp || one.Syncing {
 				was.LinkedAt = now
 			}
@@ -31,31 +28,25 @@ func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*topology.Node
 			running[one.RunID], one.SentCommands = was, was
 		}
 	}
-	known.commands = running
+	o.commands = running
 }
 
 // noteCommand changes what is known of the commands that a process was sent.
-func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change func(*topology.SentCommands)) {
-	known, unlock := m.Lock(redis)
-	defer unlock()
-	c := known.commands[runID]
+func (o *objectMemory) noteCommand(runID string, change func(*topology.SentCommands)) {
+	c := o.commands[runID]
 	change(&c)
-	known.commands[runID] = c
+	o.commands[runID] = c
 }
 
 // forgetLogins forgets which logins were sent to the replicas: they are derived from another password now.
-func (m *memory) forgetLogins(redis *cachev1alpha1.Redis) {
-	known, unlock := m.Lock(redis)
-	defer unlock()
-	for runID, c := range known.commands {
+func (o *objectMemory) forgetLogins() {
+	for runID, c := range o.commands {
 		c.LoginSent = false
-		known.commands[runID] = c
+		o.commands[runID] = c
 	}
 }
 
 // forgetServers forgets what the servers were told and what they run with.
-func (m *memory) forgetServers(redis *cachev1alpha1.Redis) {
-	known, unlock := m.Lock(redis)
-	defer unlock()
-	known.commands, known.passwordReplies, known.settingsReplies = map[string]topology.SentCommands{}, map[string]passwordReply{}, map[string]settingsReply{}
+func (o *objectMemory) forgetServers() {
+	o.commands, o.passwordReplies, o.settingsReplies = map[string]topology.SentCommands{}, map[string]passwordReply{}, map[string]settingsReply{}
 }

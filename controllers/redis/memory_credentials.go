@@ -10,19 +10,15 @@ import (
 )
 
 // lastCredentials returns the passwords that are known, and whether every server that answered refused them.
-func (m *memory) lastCredentials(redis *cachev1alpha1.Redis) (last config.Credentials, is, lockedOut bool) {
-	known, unlock := m.Lock(redis)
-	defer unlock()
-	if known.credentials == nil {
+func (o *objectMemory) lastCredentials() (last config.Credentials, is, lockedOut bool) {
+	if o.credentials == nil {
 		return last, false, false
 	}
-	return *known.credentials, true, known.lockedOut
+	return *o.credentials, true, o.lockedOut
 }
 
-func (m *memory) keepCredentials(redis *cachev1alpha1.Redis, c config.Credentials) {
-	known, unlock := m.Lock(redis)
-	defer unlock()
-	known.credentials = &c
+func (o *objectMemory) keepCredentials(c config.Credentials) {
+	o.credentials = &c
 }
 
 // passwordReply is what a process answered when it was told which passwords to accept.
@@ -33,27 +29,19 @@ type passwordReply struct {
 
 // fillPasswords fills into the world which passwords its processes are known to accept, and notes
 // whether the operator is locked out by every server that answers.
-func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *topology.World, c config.Credentials) {
-	known, unlock := m.Lock(redis)
-	defer unlock()
+func (o *objectMemory) fillPasswords(w *topology.World, recorded []cachev1alpha1.RedisNode, c config.Credentials) {
 	w.RenewingLogins = c.Rotation.Former
 	running, want := map[string]passwordReply{}, c.AcceptedDigest()
 	for i := range w.Nodes {
 		one := &w.Nodes[i]
-		was, told := known.passwordReplies[one.RunID]
+		was, told := o.passwordReplies[one.RunID]
 		if told && one.Answer == wire.Reached {
 			running[one.RunID] = was
 		}
-		one.PasswordsUnsent = !told && slices.ContainsFunc(redis.Status.Nodes, func(n cachev1alpha1.RedisNode) bool { return n.RunID != "" && n.RunID == one.RunID })
+		one.PasswordsUnsent = !told && slices.ContainsFunc(recorded, func(n cachev1alpha1.RedisNode) bool { return n.RunID != "" && n.RunID == one.RunID })
 		one.RefusesPasswords = was.refused && was.digest == want
 		one.PasswordsUnknown = one.Answer == wire.Reached && (was.refused || was.digest != want)
 	}
-	known.passwordReplies = running
-	known.lockedOut = w.Count(topology.Node.IsLockedOut) > 0 && w.Count(func(m topology.Node) bool { return m.Answer == wire.Reached }) == 0
-}
-
-func (m *memory) notePasswords(redis *cachev1alpha1.Redis, runID string, k passwordReply) {
-	known, unlock := m.Lock(redis)
-	defer unlock()
-	known.passwordReplies[runID] = k
+	o.passwordReplies = running
+	o.lockedOut = w.Count(topology.Node.IsLockedOut) > 0 && w.Count(func(m topology.Node) bool { return m.Answer == wire.Reached }) == 0
 }

@@ -3,7 +3,6 @@ package redis
 import (
 	"maps"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -18,28 +17,13 @@ type settingsReply struct {
 	snapshotBefore int64             // when the one before was taken, in Unix seconds
 }
 
-func (m *memory) settings(redis *cachev1alpha1.Redis) (config.Settings, bool) {
-	known, unlock := m.Lock(redis)
-	defer unlock()
-	s := known.settings
-	return s, s.Live != nil
-}
-
-func (m *memory) keepSettings(redis *cachev1alpha1.Redis, s config.Settings) {
-	known, unlock := m.Lock(redis)
-	defer unlock()
-	known.settings = s
-}
-
 // fillSettings fills into the world what its processes are known to run with.
-func (m *memory) fillSettings(redis *cachev1alpha1.Redis, spec config.Spec, w *topology.World) {
-	known, unlock := m.Lock(redis)
-	defer unlock()
+func (o *objectMemory) fillSettings(spec config.Spec, w *topology.World) {
 	running := map[string]settingsReply{}
 	wanted := map[int64]map[string]string{} // by limit, which mostly is the same
 	for i := range w.Nodes {
 		one := &w.Nodes[i]
-		was, told := known.settingsReplies[one.RunID]
+		was, told := o.settingsReplies[one.RunID]
 		if told && one.Answer == wire.Reached {
 			running[one.RunID] = was
 		}
@@ -55,14 +39,12 @@ func (m *memory) fillSettings(redis *cachev1alpha1.Redis, spec config.Spec, w *t
 		}
 		one.SnapshotTaken = was.snapshotAsked && !one.Saving && one.SavedAt > was.snapshotBefore
 	}
-	known.settingsReplies = running
+	o.settingsReplies = running
 }
 
 // noteSettings changes what is known of a process.
-func (m *memory) noteSettings(redis *cachev1alpha1.Redis, runID string, change func(*settingsReply)) {
-	known, unlock := m.Lock(redis)
-	defer unlock()
-	replies := known.settingsReplies
+func (o *objectMemory) noteSettings(runID string, change func(*settingsReply)) {
+	replies := o.settingsReplies
 	t := replies[runID]
 	change(&t)
 	replies[runID] = t

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
@@ -19,11 +19,11 @@ func TestFencedForCountsFromTheLastReplica(t *testing.T) {
 	s := fixture.Healthy(3)
 	fixture.MakeSilent(&s.Nodes[0])
 	fixture.FenceReplicas(s, 90)
-	var m memory
+	known := knownOfNone()
 	now := testingclock.NewFakePassiveClock(present)
 	fencedFor := func(want time.Duration) {
 		t.Helper()
-		if got := m.trackFenced(s.Redis, s.World, now); got != want {
+		if got := known.trackFenced(s.World, now); got != want {
 			t.Errorf("fenced for %s, want %s", got, want)
 		}
 		now.SetTime(now.Now().Add(time.Second))
@@ -43,14 +43,14 @@ func TestFencedForCountsFromTheLastReplica(t *testing.T) {
 
 // Who was never heard may have answered until now.
 func TestSilenceCountsFromTheFirstQuestion(t *testing.T) {
-	r, m, then := &cachev1alpha1.Redis{}, memory{}, present
+	known, then := knownOfNone(), present
 	for _, want := range []time.Duration{0, time.Second, 2 * time.Second} {
-		if got := m.trackSilence(r, "10.0.0.1", wire.Silent, then); got != want {
+		if got := known.watched.trackSilence("10.0.0.1", wire.Silent, then); got != want {
 			t.Errorf("silent for %s, want %s", got, want)
 		}
 		then = then.Add(time.Second)
 	}
-	if got := m.trackSilence(r, "10.0.0.1", wire.Reached, then); got != 0 {
+	if got := known.watched.trackSilence("10.0.0.1", wire.Reached, then); got != 0 {
 		t.Errorf("silent for %s when it answers", got)
 	}
 }
@@ -58,23 +58,23 @@ func TestSilenceCountsFromTheFirstQuestion(t *testing.T) {
 // A server that was not asked is as silent as it was: what it was asked before, and its watch, still count. It is given the whole
 // time of the next look.
 func TestAServerThatWasNotAskedIsAsSilentAsBefore(t *testing.T) {
-	r, m, start := &cachev1alpha1.Redis{}, memory{}, present
-	m.trackSilence(r, "10.0.0.1", wire.Reached, start)
-	if got := m.trackSilence(r, "10.0.0.1", wire.Unconfirmed, start.Add(5*time.Second)); got != 5*time.Second || m.wasSilent(r, "10.0.0.1") {
+	known, start := knownOfNone(), present
+	known.watched.trackSilence("10.0.0.1", wire.Reached, start)
+	if got := known.watched.trackSilence("10.0.0.1", wire.Unconfirmed, start.Add(5*time.Second)); got != 5*time.Second || known.watched.contactOf("10.0.0.1").wasSilent {
 		t.Errorf("silent for %s", got)
 	}
-	m.noteReply(client.ObjectKeyFromObject(r), r.UID, "10.0.0.1", nil, start.Add(6*time.Second))
-	if got := m.trackSilence(r, "10.0.0.1", wire.Unconfirmed, start.Add(7*time.Second)); got != time.Second {
+	known.watched.noteReply(types.NamespacedName{}, "10.0.0.1", nil, start.Add(6*time.Second))
+	if got := known.watched.trackSilence("10.0.0.1", wire.Unconfirmed, start.Add(7*time.Second)); got != time.Second {
 		t.Errorf("silent for %s since its watch heard it", got)
 	}
-	if got := m.trackSilence(r, "10.0.0.1", wire.Silent, start.Add(16*time.Second)); got != 10*time.Second {
+	if got := known.watched.trackSilence("10.0.0.1", wire.Silent, start.Add(16*time.Second)); got != 10*time.Second {
 		t.Errorf("silent for %s once it was asked", got)
 	}
 }
 
 // A server answers with errors only since it last answered otherwise, until it does again; one that was never met, since it was.
 func TestSinceWhenAServerIsBusy(t *testing.T) {
-	r, m, start := &cachev1alpha1.Redis{}, memory{}, present
+	known, start := knownOfNone(), present
 	busy, reached := wire.View{Answer: wire.ErrorReply, ErrorCode: wire.Busy}, wire.View{Answer: wire.Reached}
 	for _, c := range []struct {
 		at   time.Duration
@@ -92,24 +92,24 @@ func TestSinceWhenAServerIsBusy(t *testing.T) {
 		{23 * time.Second, reached, time.Time{}},
 	} {
 		now := start.Add(c.at)
-		if got := m.trackAbsence(r, "10.0.0.1", c.view, now); !got.Equal(c.want) {
+		if got := known.watched.trackAbsence("10.0.0.1", c.view, now); !got.Equal(c.want) {
 			t.Errorf("after %s: busy since %s, want %s", c.at, got, c.want)
 		}
-		m.trackSilence(r, "10.0.0.1", c.view.Answer, now)
+		known.watched.trackSilence("10.0.0.1", c.view.Answer, now)
 	}
-	if got := m.trackAbsence(r, "10.0.0.2", busy, start); !got.Equal(start) {
+	if got := known.watched.trackAbsence("10.0.0.2", busy, start); !got.Equal(start) {
 		t.Errorf("met busy: since %s", got)
 	}
 }
 
 // A master that was busy has pinged no replica meanwhile. It is given a moment to do so before it counts as cut off.
 func TestAMasterThatWasAwayIsNotCutOffAtOnce(t *testing.T) {
-	r, m, now := &cachev1alpha1.Redis{}, memory{}, testingclock.NewFakePassiveClock(present)
-	m.trackAbsence(r, "10.0.0.1", wire.View{Answer: wire.ErrorReply, ErrorCode: wire.Busy}, now.Now())
+	known, now := knownOfNone(), testingclock.NewFakePassiveClock(present)
+	known.watched.trackAbsence("10.0.0.1", wire.View{Answer: wire.ErrorReply, ErrorCode: wire.Busy}, now.Now())
 	for _, want := range []time.Duration{0, 0, 500 * time.Millisecond} { // ReconnectTime is a second
 		now.SetTime(now.Now().Add(500 * time.Millisecond))
-		m.trackAbsence(r, "10.0.0.1", wire.View{Answer: wire.Reached}, now.Now())
-		if got := m.trackCutOff(r, "10.0.0.1", true, now); got != want {
+		known.watched.trackAbsence("10.0.0.1", wire.View{Answer: wire.Reached}, now.Now())
+		if got := known.trackCutOff("10.0.0.1", true, now); got != want {
 			t.Errorf("cut off for %s, want %s", got, want)
 		}
 	}
@@ -117,19 +117,19 @@ func TestAMasterThatWasAwayIsNotCutOffAtOnce(t *testing.T) {
 
 // A process that the master was told to refuse, and that is on record still, is let in again.
 func TestWhoIsRefusedIsToldAgain(t *testing.T) {
-	u, r := formed(t, 3, 1, true), &Reconciler{clock: modelClock}
-	f, redis := u.direct()
-	set := redis.Status.Replication.SyncSet
-	for _, p := range set {
-		r.memory.noteCommand(redis, p.RunID, setLoginSent(modelClock.Now()))
+	u := formed(t, 3, 1, true)
+	p := u.direct()
+	known, set := p.known, p.redis.Status.Replication.SyncSet
+	for _, process := range set {
+		known.noteCommand(process.RunID, setLoginSent(modelClock.Now()))
 	}
-	r.memory.fillCommands(redis, f.addressable(), modelClock.Now())
-	if err := r.admitOnly(t.Context(), redis, f, set[:1]); err != nil {
+	known.fillCommands(p.addressable(), modelClock.Now())
+	if err := p.admitOnly(t.Context(), set[:1]); err != nil {
 		t.Fatal(err)
 	}
-	f, redis = u.direct()
-	r.memory.fillCommands(redis, f.addressable(), modelClock.Now())
-	if next := f.situation(redis).Plan(); next.Do != topology.AttachReplicas || !slices.Equal(next.NodeNames, []string{set[1].Name}) {
+	p = u.direct()
+	known.fillCommands(p.addressable(), modelClock.Now())
+	if next := p.situation().Plan(); next.Do != topology.AttachReplicas || !slices.Equal(next.NodeNames, []string{set[1].Name}) {
 		t.Errorf("%s is refused, and the step is %s (%s)", set[1].Name, next, next.Message)
 	}
 }
@@ -147,15 +147,15 @@ func TestALoginIsToldAgain(t *testing.T) {
 		{"being sent its data", false, true, time.Hour, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, redis, now := &Reconciler{}, &cachev1alpha1.Redis{}, modelClock.Now()
+			known, now := knownOfNone(), modelClock.Now()
 			one := topology.Node{View: wire.View{Answer: wire.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
-			r.memory.noteCommand(redis, one.RunID, setLoginSent(now))
-			r.memory.fillCommands(redis, []*topology.Node{&one}, now.Add(c.after))
+			known.noteCommand(one.RunID, setLoginSent(now))
+			known.fillCommands([]*topology.Node{&one}, now.Add(c.after))
 			if one.LoginSent != c.told {
 				t.Errorf("told: %t", one.LoginSent)
 			}
 			if one.LinkUp = false; c.linked { // from the last time that it was seen linked
-				r.memory.fillCommands(redis, []*topology.Node{&one}, now.Add(c.after+1))
+				known.fillCommands([]*topology.Node{&one}, now.Add(c.after+1))
 				if !one.LoginSent {
 					t.Error("one that has just lost its link is told again at once")
 				}
@@ -193,9 +193,5 @@ func TestALoginThatLeadsNowhereIsToldAgain(t *testing.T) {
 	}
 }
 
-// of is what is known of one object, for a test that is alone with it.
-func (m *memory) of(redis *cachev1alpha1.Redis) *objectMemory {
-	known, unlock := m.Lock(redis)
-	defer unlock()
-	return known
-}
+// knownOfNone is what is known of an object before its first pass.
+func knownOfNone() *objectMemory { return new(memory).Of(&cachev1alpha1.Redis{}) }

@@ -26,17 +26,18 @@ func TestMetricsGoWithTheirObject(t *testing.T) {
 	key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 	before := testutil.CollectAndCount(failoversTotal) + testutil.CollectAndCount(stageSeconds) + testutil.CollectAndCount(lagGauge) + testutil.CollectAndCount(marginGauge)
 
+	known := &m.Of(r).watched
 	countFailover(r)
 	setMargin(topology.Situation{Spec: config.Resolve(r), Status: &r.Status})
-	m.trackSilence(r, "10.0.0.1", wire.Reached, clock.RealClock{}.Now())
-	m.trackSilence(r, "10.0.0.2", wire.Reached, clock.RealClock{}.Now())
-	m.noteReply(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now())
+	known.trackSilence("10.0.0.1", wire.Reached, clock.RealClock{}.Now())
+	known.trackSilence("10.0.0.2", wire.Reached, clock.RealClock{}.Now())
+	known.noteReply(key, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now())
 	if got := testutil.ToFloat64(lagGauge.WithLabelValues("ns", "metrics", "10.0.0.2")); got != 7 {
 		t.Errorf("lag %v", got)
 	}
 	m.Forget(key)
 	forgetMetrics(key)
-	m.noteReply(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now()) // a watch that ends late
+	known.noteReply(key, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now()) // a watch that ends late
 	after := testutil.CollectAndCount(failoversTotal) + testutil.CollectAndCount(stageSeconds) + testutil.CollectAndCount(lagGauge) + testutil.CollectAndCount(marginGauge)
 	if after != before {
 		t.Errorf("%d series before, %d after", before, after)

@@ -313,8 +313,7 @@ type modelPass struct {
 	read        reading
 	forced      bool
 	expelled    []string // addresses
-	redis       *cachev1alpha1.Redis
-	fleet       *fleet
+	pass        *pass
 	connections []connection
 }
 
@@ -343,106 +342,107 @@ func (silentEvents) Eventf(runtime.Object, runtime.Object, string, string, strin
 
 // newModelPass is what a pass starts from, once it has read the API server.
 func newModelPass(read reading, ask func(request) reply) *modelPass {
-	p := &modelPass{ask: ask, read: read, redis: read.record.object(read.storage)}
+	redis := read.record.object(read.storage)
 	if read.snapshots {
-		p.redis.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistRDB}
+		redis.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistRDB}
 	}
-	f := &fleet{spec: config.Resolve(p.redis), effects: p, servers: make(map[string]server, read.nodes), credentials: config.Credentials{Replication: "key"}}
-	p.fleet = f
+	r := &Reconciler{clock: modelClock}
+	r.Events = silentEvents{}
+	m := &modelPass{ask: ask, read: read, pass: r.newPass(redis, nil)}
+	p := m.pass
+	p.effects, p.credentials = m, config.Credentials{Replication: "key"}
 	for n, pod := range read.pods[:read.nodes] {
-		m := topology.Node{Name: nodeNames[n], PodUID: podUID(pod), Address: address(pod)}
-		f.Nodes = append(f.Nodes, m)
-		f.servers[m.Name] = modelServer{p, int8(n), pod} //nolint:gosec // a few
+		node := topology.Node{Name: nodeNames[n], PodUID: podUID(pod), Address: address(pod)}
+		p.Nodes = append(p.Nodes, node)
+		p.servers[node.Name] = modelServer{m, int8(n), pod} //nolint:gosec // a few
 	}
 	if rep := p.redis.Status.Replication; rep != nil && !slices.Contains(read.pods[:], read.record.recordedMaster.pod) {
-		f.Ghost = &topology.Node{Name: rep.Master.Name, PodUID: rep.Master.PodUID, Address: rep.Master.Address}
-		ghost := modelServer{p, read.record.recordedMasterNode, read.record.recordedMaster.pod}
-		if f.ghostServer, f.Ghost.Unasked = ghost, read.asksNoGhost; read.asksNoGhost {
-			f.ghostServer = knockedServer{ghost}
+		p.Ghost = &topology.Node{Name: rep.Master.Name, PodUID: rep.Master.PodUID, Address: rep.Master.Address}
+		ghost := modelServer{m, read.record.recordedMasterNode, read.record.recordedMaster.pod}
+		if p.ghostServer, p.Ghost.Unasked = ghost, read.asksNoGhost; read.asksNoGhost {
+			p.ghostServer = knockedServer{ghost}
 		}
 	}
-	if f.Source = sourceOf(read); f.Source != nil {
-		f.sourceServer = modelServer{p, operatorSide, read.source}
+	if p.Source = sourceOf(read); p.Source != nil {
+		p.sourceServer = modelServer{m, operatorSide, read.source}
 	}
 	if read.storage {
-		f.Volumes = map[string]topology.Volume{}
+		p.Volumes = map[string]topology.Volume{}
 		for n := range read.nodes {
-			f.Volumes[nodeNames[n]] = topology.Volume{Stamp: read.stamps[n].stamp()}
+			p.Volumes[nodeNames[n]] = topology.Volume{Stamp: read.stamps[n].stamp()}
 		}
 	}
-	return p
+	return m
 }
 
-// direct is a fleet whose requests are answered at once, and the object. No other operator is connected.
-func (u *model) direct() (*fleet, *cachev1alpha1.Redis) {
-	var p *modelPass
-	p = newModelPass(u.read(), func(q request) reply { return u.answer(q, &p.read) })
-	p.fleet.look(quiet)
-	for _, m := range p.fleet.addressable() {
-		m.OthersKilled = true
+// direct is a pass whose requests are answered at once. No other operator is connected.
+func (u *model) direct() *pass {
+	var m *modelPass
+	m = newModelPass(u.read(), func(q request) reply { return u.answer(q, &m.read) })
+	m.pass.ask(quiet)
+	for _, node := range m.pass.addressable() {
+		node.OthersKilled = true
 	}
-	return p.fleet, p.redis
+	return m.pass
 }
 
-// pass plays one pass, and gives what it did and what the operator knows after it.
-func pass(read reading, known operatorMemory, ask func(request, *reading) reply) (topology.Step, operatorMemory, error) {
-	r := &Reconciler{clock: modelClock}
-	r.Events, r.Identity = silentEvents{}, operatorName(known.identity)
-	var p *modelPass
-	p = newModelPass(read, func(q request) reply { return ask(q, &p.read) })
-	f := p.fleet
-	known.recall(r, p.redis)
-	f.look(quiet)
-	f.takeSettings(config.Settings{})
-	r.fillFromMemory(p.redis, f)
-	f.SinceRouted = time.Hour
-	for i := range f.Nodes { // settings, passwords and logins have tests of their own
-		m := &f.Nodes[i]
-		m.PasswordsUnknown, m.SettingsUnknown = false, false
+// playPass plays one pass, and gives what it did and what the operator knows after it.
+func playPass(read reading, known operatorMemory, ask func(request, *reading) reply) (topology.Step, operatorMemory, error) {
+	var m *modelPass
+	m = newModelPass(read, func(q request) reply { return ask(q, &m.read) })
+	p := m.pass
+	p.Identity = operatorName(known.identity)
+	known.recall(p.known)
+	p.ask(quiet)
+	p.takeSettings(config.Settings{})
+	p.fillFromMemory()
+	p.SinceRouted = time.Hour
+	for i := range p.Nodes { // settings, passwords and logins have tests of their own
+		node := &p.Nodes[i]
+		node.PasswordsUnknown, node.SettingsUnknown = false, false
 	}
-	next := f.situation(p.redis).Plan()
-	p.forced = next.Unsafe
-	if next.Do == topology.ExpelUnrecorded {
-		p.expelled = next.NodeNames
+	p.plan()
+	m.forced = p.step.Unsafe
+	if p.step.Do == topology.ExpelUnrecorded {
+		m.expelled = p.step.NodeNames
 	}
-	next, err := r.execute(quiet, p.redis, f, next)
+	next, err := p.execute(quiet, p.step)
 	if err == nil {
-		if _, err = f.route(quiet); err == nil {
-			err = r.reportMasterChange(quiet, p.redis, f)
+		if _, err = p.route(quiet); err == nil {
+			err = p.reportMasterChange(quiet)
 		}
 	}
-	if err == nil && !next.Changes() {
-		err = writeStamps(quiet, p.redis, f, f.situation(p.redis).VolumesInSync())
+	if err == nil && !next.Traits().Changes {
+		err = p.writeStamps(quiet, p.situation().VolumesInSync())
 	}
-	if left := recordOf(p.redis, p.read.record); left != p.read.record { // converge saves what a pass leaves, also one that failed
-		err = errors.Join(err, f.save(quiet))
+	if left := recordOf(p.redis, m.read.record); left != m.read.record { // converge saves what a pass leaves, also one that failed
+		err = errors.Join(err, p.save(quiet))
 	}
-	return next, operatorMemoryOf(r, p.redis, read, f), err
+	return next, operatorMemoryOf(p, read), err
 }
 
-func (k operatorMemory) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
-	known := r.memory.of(redis)
+func (k operatorMemory) recall(known *objectMemory) {
 	known.fencedSince, known.cutOffSince = k.fenced.time(), k.cutOff.time()
 	for _, one := range k.servers {
 		if one.pod != 0 {
-			known.contacts[address(one.pod)] = contact{lastReply: one.heard.time(), wasSilent: one.mute}
+			known.watched.contacts[address(one.pod)] = contact{lastReply: one.heard.time(), wasSilent: one.mute}
 			if one.othersKilled != 0 {
-				r.memory.noteCommand(redis, runID(one.othersKilled), func(c *topology.SentCommands) { c.OthersKilled = true })
+				known.noteCommand(runID(one.othersKilled), func(c *topology.SentCommands) { c.OthersKilled = true })
 			}
 			if one.knowsLogin != 0 {
-				r.memory.noteCommand(redis, runID(one.knowsLogin), setLoginSent(modelClock.Now()))
+				known.noteCommand(runID(one.knowsLogin), setLoginSent(modelClock.Now()))
 			}
 		}
 	}
 }
 
-func operatorMemoryOf(r *Reconciler, redis *cachev1alpha1.Redis, read reading, f *fleet) operatorMemory {
-	known := r.memory.of(redis)
-	after := operatorMemory{identity: idIn(r.Identity), fenced: ageOf(known.fencedSince), cutOff: ageOf(known.cutOffSince)}
+func operatorMemoryOf(p *pass, read reading) operatorMemory {
+	known := p.known
+	after := operatorMemory{identity: idIn(p.Identity), fenced: ageOf(known.fencedSince), cutOff: ageOf(known.cutOffSince)}
 	for i, pod := range append(slices.Clone(read.pods[:read.nodes]), read.record.recordedMaster.pod, read.source) {
-		if one, met := known.contacts[address(pod)]; met && !slices.ContainsFunc(after.servers[:], func(a serverMemory) bool { return a.pod == pod }) {
+		if one, met := known.watched.contacts[address(pod)]; met && !slices.ContainsFunc(after.servers[:], func(a serverMemory) bool { return a.pod == pod }) {
 			after.servers[i] = serverMemory{pod: pod, heard: ageOf(one.lastReply), mute: one.wasSilent}
-			for _, m := range f.addressable() {
+			for _, m := range p.addressable() {
 				if m.Address != address(pod) || m.RunID == "" {
 					continue
 				}
@@ -466,7 +466,7 @@ func (p *modelPass) send(q request) error {
 }
 
 func (p *modelPass) save(context.Context) error {
-	return p.send(request{modelCommand: modelCommand{effect: saveEffect}, record: recordOf(p.redis, p.read.record)})
+	return p.send(request{modelCommand: modelCommand{effect: saveEffect}, record: recordOf(p.pass.redis, p.read.record)})
 }
 
 func (p *modelPass) checkUnchanged(context.Context) error {
@@ -478,13 +478,13 @@ func (p *modelPass) checkStamps(context.Context) error {
 }
 
 func (p *modelPass) writeStamp(_ context.Context, name string, s topology.Stamp) error {
-	p.fleet.Volumes[name] = topology.Volume{Stamp: s}
+	p.pass.Volumes[name] = topology.Volume{Stamp: s}
 	return p.send(request{modelCommand: modelCommand{effect: stampEffect}, node: int8(config.Ordinal(name)), label: modelStampOf(s)}) //nolint:gosec // a few
 }
 
 func (p *modelPass) deletePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
 	n := int8(config.Ordinal(name)) //nolint:gosec // a few
-	m, _ := p.fleet.Find(name)
+	m, _ := p.pass.Find(name)
 	return p.send(request{modelCommand: modelCommand{effect: removeEffect}, node: n, pod: p.read.pods[n], ofBusy: m.IsBusy()})
 }
 
@@ -497,10 +497,10 @@ func (p *modelPass) deleteSource(context.Context) error {
 }
 
 func (p *modelPass) route(context.Context) (led bool, err error) {
-	if p.redis.Status.Master == "" {
+	if p.pass.redis.Status.Master == "" {
 		return true, nil
 	}
-	err = p.send(request{modelCommand: modelCommand{effect: routeEffect}, node: int8(config.Ordinal(p.redis.Status.Master))}) //nolint:gosec // a few
+	err = p.send(request{modelCommand: modelCommand{effect: routeEffect}, node: int8(config.Ordinal(p.pass.redis.Status.Master))}) //nolint:gosec // a few
 	return err == nil, err
 }
 
@@ -541,7 +541,7 @@ func (s modelServer) Look(context.Context) wire.View {
 	default:
 		return wire.View{Answer: seen.answer}
 	}
-	keeps := s.fleet.spec.UsesAppendOnly()
+	keeps := s.pass.spec.UsesAppendOnly()
 	v := wire.View{Answer: wire.Reached, RunID: runID(seen.run), Master: seen.master, LinkUp: seen.linked, ReplID: historyName(seen.history),
 		Offset: int64(seen.offset), FormerReplID: historyName(seen.former), FormerOffset: int64(seen.formerAt), Pinned: seen.pinned,
 		Keys: int64(seen.keys), MinReplicas: int32(seen.minReplicas), ServesStale: seen.servesStale, AOF: keeps, Rewritten: true}
@@ -587,21 +587,21 @@ func (s modelServer) Follow(_ context.Context, to string, as wire.Login) error {
 // owner of a login is a process that was seen, or is on record.
 func (s modelServer) owner(login wire.Login) id {
 	var known []cachev1alpha1.RedisProcess
-	for _, m := range s.fleet.Nodes {
+	for _, m := range s.pass.Nodes {
 		known = append(known, m.Process())
 	}
-	if rep := s.redis.Status.Replication; rep != nil {
+	if rep := s.pass.redis.Status.Replication; rep != nil {
 		known = append(known, rep.SyncSet...)
 	}
 	masters := known
-	if rep := s.redis.Status.Replication; rep != nil {
+	if rep := s.pass.redis.Status.Replication; rep != nil {
 		masters = append(slices.Clone(known), rep.Master)
 	}
-	if s.fleet.Source != nil {
-		masters = append(slices.Clone(masters), s.fleet.Source.Process())
+	if s.pass.Source != nil {
+		masters = append(slices.Clone(masters), s.pass.Source.Process())
 	}
 	for _, p := range known {
-		if slices.ContainsFunc(masters, func(m cachev1alpha1.RedisProcess) bool { return s.fleet.credentials.LoginOf(p, m.RunID) == login }) {
+		if slices.ContainsFunc(masters, func(m cachev1alpha1.RedisProcess) bool { return s.pass.credentials.LoginOf(p, m.RunID) == login }) {
 			return idIn(p.RunID)
 		}
 	}
@@ -611,8 +611,8 @@ func (s modelServer) owner(login wire.Login) id {
 func (s modelServer) Promote(_ context.Context, w int32) error {
 	return s.command(promoteEffect, func(q *request) {
 		q.w = int8(w) //nolint:gosec // a few
-		if rep := s.redis.Status.Replication; rep != nil && s.fleet.Ghost == nil {
-			q.ofBusy = s.fleet.RecordedMaster(rep.Master).IsBusy()
+		if rep := s.pass.redis.Status.Replication; rep != nil && s.pass.Ghost == nil {
+			q.ofBusy = s.pass.RecordedMaster(rep.Master).IsBusy()
 		}
 	})
 }

@@ -108,7 +108,7 @@ func loading(storage bool) func(*testing.T) *model {
 			if u.record.restore == 2 && u.procs[0].follows != 0 {
 				return u
 			}
-			_, known, _ = pass(u.read(), known, u.answer)
+			_, known, _ = playPass(u.read(), known, u.answer)
 		}
 		t.Fatalf("nothing is loaded: %+v", u.record)
 		return nil

@@ -30,7 +30,7 @@ func (u *model) runPasses() (last topology.Verb) {
 
 // runPass runs one pass, after which every replica has caught up and time has gone by.
 func (u *model) runPass(known *operatorMemory) (did topology.Step, err error) {
-	did, *known, err = pass(u.read(), *known, u.answer)
+	did, *known, err = playPass(u.read(), *known, u.answer)
 	for range 12 {
 		u.catchUp()
 	}
@@ -70,7 +70,7 @@ func cold(*testing.T) *model { return newModel(3, 1, true) }
 // promotedCold is the first master, recorded and written to, before any replica has come.
 func promotedCold(*testing.T) *model {
 	u := newModel(3, 1, true)
-	_, _, _ = pass(u.read(), operatorMemory{identity: u.next()}, u.answer)
+	_, _, _ = playPass(u.read(), operatorMemory{identity: u.next()}, u.answer)
 	u.applyAll(transition{action: wrote})
 	return u
 }

@@ -14,6 +14,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -23,17 +24,16 @@ import (
 func TestWokenLeaderFencesNobody(t *testing.T) {
 	u := newModel(1, 0, false)
 	u.procs[0].master = true
-	f, redis := u.direct()
+	p := u.direct()
 	usurper := topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}}
 	leads := false
-	r := &Reconciler{}
-	r.IsLeader = func() bool { return leads }
+	p.IsLeader = func() bool { return leads }
 
-	if acted, err := r.actAsLeader(quiet, redis, f, usurper); acted || !errors.Is(err, errNotLeading) || !u.procs[0].master {
+	if acted, err := p.actAsLeader(quiet, usurper); acted || !errors.Is(err, errNotLeading) || !u.procs[0].master {
 		t.Errorf("another leads: %v, still master: %t", err, u.procs[0].master)
 	}
 	leads = true
-	if _, err := r.actAsLeader(quiet, redis, f, usurper); err != nil || u.procs[0].master {
+	if _, err := p.actAsLeader(quiet, usurper); err != nil || u.procs[0].master {
 		t.Errorf("it leads: %v, still master: %t", err, u.procs[0].master)
 	}
 }
@@ -42,40 +42,39 @@ func TestWokenLeaderFencesNobody(t *testing.T) {
 func TestEveryActAsksForTheRecord(t *testing.T) {
 	u := newModel(1, 0, false)
 	u.procs[0].master = true
-	f, redis := u.direct()
+	p := u.direct()
 	usurper := topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}}
 	behind := errors.New("behind")
-	r := &Reconciler{}
-	f.effects = scripted{changed: behind, stamped: behind}
+	p.effects = scripted{changed: behind, stamped: behind}
 	for _, do := range []topology.Verb{topology.Idle, topology.Wait, topology.Block} {
-		if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: do}); !acted || err != nil {
+		if acted, err := p.actAsLeader(quiet, topology.Step{Do: do}); !acted || err != nil {
 			t.Errorf("nothing is asked to %s: %v", do, err)
 		}
 	}
-	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.ApplySettings}); acted || !errors.Is(err, behind) {
+	if acted, err := p.actAsLeader(quiet, topology.Step{Do: topology.ApplySettings}); acted || !errors.Is(err, behind) {
 		t.Errorf("settings are applied: %v", err)
 	}
-	if acted, err := r.actAsLeader(quiet, redis, f, usurper); acted || !errors.Is(err, behind) || !u.procs[0].master {
+	if acted, err := p.actAsLeader(quiet, usurper); acted || !errors.Is(err, behind) || !u.procs[0].master {
 		t.Errorf("the record is older: %v, still master: %t", err, u.procs[0].master)
 	}
-	r.Identity = "a new one" // which leaves all as it is, and may not know what the servers run with
-	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.ApplySettings}); !acted || err != nil {
+	p.Identity = "a new one" // which leaves all as it is, and may not know what the servers run with
+	if acted, err := p.actAsLeader(quiet, topology.Step{Do: topology.ApplySettings}); !acted || err != nil {
 		t.Errorf("settings are applied by one that is not in charge: %v", err)
 	}
-	r.Identity = ""
-	f.effects = scripted{stamped: behind}
-	if acted, err := r.actAsLeader(quiet, redis, f, usurper); !acted || err != nil || u.procs[0].master {
+	p.Identity = ""
+	p.effects = scripted{stamped: behind}
+	if acted, err := p.actAsLeader(quiet, usurper); !acted || err != nil || u.procs[0].master {
 		t.Errorf("it is the newest: %v, still master: %t", err, u.procs[0].master)
 	}
 }
 
 // A cache that was just filled may be older than what the operator before has written on the volumes.
 func TestNobodyTakesOverByOlderStamps(t *testing.T) {
-	f, redis := newModel(1, 0, false).direct()
-	r, behind := &Reconciler{}, errors.New("behind")
-	r.Identity = "another"
-	f.effects = scripted{stamped: behind, onSave: func() error { t.Error("it has taken over"); return nil }}
-	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}}); acted || !errors.Is(err, behind) {
+	p := newModel(1, 0, false).direct()
+	behind := errors.New("behind")
+	p.Identity = "another"
+	p.effects = scripted{stamped: behind, onSave: func() error { t.Error("it has taken over"); return nil }}
+	if acted, err := p.actAsLeader(quiet, topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}}); acted || !errors.Is(err, behind) {
 		t.Errorf("acted: %t, %v", acted, err)
 	}
 }
@@ -83,27 +82,26 @@ func TestNobodyTakesOverByOlderStamps(t *testing.T) {
 // A take-over whose save failed may have arrived after all. From then on no connection counts as closed, and the
 // object is saved as ours by takeOver alone.
 func TestATakeOverThatFailsLeavesNothingBehind(t *testing.T) {
-	f, redis := newModel(1, 0, false).direct()
-	r, lost := &Reconciler{}, errors.New("the reply is lost")
-	r.Identity, redis.Status.HolderIdentity = "this", "another"
-	run := f.Nodes[0].RunID
-	r.memory.noteCommand(redis, run, func(c *topology.SentCommands) { c.OthersKilled = true })
-	f.effects = scripted{onSave: func() error { return lost }}
-	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}}); acted || !errors.Is(err, lost) {
+	p := newModel(1, 0, false).direct()
+	lost := errors.New("the reply is lost")
+	p.Identity, p.redis.Status.HolderIdentity = "this", "another"
+	run := p.Nodes[0].RunID
+	p.known.noteCommand(run, func(c *topology.SentCommands) { c.OthersKilled = true })
+	p.effects = scripted{onSave: func() error { return lost }}
+	if acted, err := p.actAsLeader(quiet, topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}}); acted || !errors.Is(err, lost) {
 		t.Errorf("acted: %t, %v", acted, err)
 	}
-	if redis.Status.HolderIdentity != "another" || r.memory.of(redis).commands[run].OthersKilled {
-		t.Errorf("held by %q, others killed: %t", redis.Status.HolderIdentity, r.memory.of(redis).commands[run].OthersKilled)
+	if p.redis.Status.HolderIdentity != "another" || p.known.commands[run].OthersKilled {
+		t.Errorf("held by %q, others killed: %t", p.redis.Status.HolderIdentity, p.known.commands[run].OthersKilled)
 	}
 }
 
 // An API server with an older CRD drops the field, and nobody would be in charge.
 func TestATakeOverThatIsNotKeptIsTold(t *testing.T) {
-	f, redis := newModel(1, 0, false).direct()
-	r := &Reconciler{}
-	r.Identity = "this"
-	f.effects = scripted{onSave: func() error { redis.Status.HolderIdentity = ""; return nil }}
-	acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}})
+	p := newModel(1, 0, false).direct()
+	p.Identity = "this"
+	p.effects = scripted{onSave: func() error { p.redis.Status.HolderIdentity = ""; return nil }}
+	acted, err := p.actAsLeader(quiet, topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}})
 	if acted || err == nil || !strings.Contains(err.Error(), "CustomResourceDefinitions") {
 		t.Errorf("acted: %t, %v", acted, err)
 	}
@@ -119,14 +117,12 @@ func TestOneThatCannotBeTakenOverHoldsNobodyUp(t *testing.T) {
 	u := recordedSet(3, true)
 	u.record.members[2] = reference{} // it has confirmed nothing
 	masterDies(u)
-	f, redis, _ := u.noting()
-	f.servers["a-2"] = refusesToKill{f.servers["a-2"]}
-	r := &Reconciler{clock: modelClock}
-	r.Events = silentEvents{}
-	if _, err := r.execute(quiet, redis, f, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}}); err != nil {
+	p, _ := u.noting()
+	p.servers["a-2"] = refusesToKill{p.servers["a-2"]}
+	if _, err := p.execute(quiet, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}}); err != nil {
 		t.Fatal(err)
 	}
-	if silent, _ := f.Find("a-2"); silent.Answer != wire.Silent || !u.procs[1].master {
+	if silent, _ := p.Find("a-2"); silent.Answer != wire.Silent || !u.procs[1].master {
 		t.Errorf("a-2 is %v, a-1 is master: %t", silent.Answer, u.procs[1].master)
 	}
 }
@@ -138,23 +134,24 @@ func TestUnchanged(t *testing.T) {
 	}
 	stored := &cachev1alpha1.Redis{}
 	stored.Namespace, stored.Name, stored.UID, stored.ResourceVersion = "ns", "a", "one", "7"
-	c := &apiEffects{Reconciler: &Reconciler{}, fleet: &fleet{}}
-	c.APIReader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored).Build()
+	r := &Reconciler{}
+	r.APIReader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored).Build()
 
 	for reason, change := range map[string]func(*cachev1alpha1.Redis){
 		"it was written since":      func(r *cachev1alpha1.Redis) { r.ResourceVersion = "6" },
 		"it is another of the name": func(r *cachev1alpha1.Redis) { r.UID = "another" },
 	} {
-		c.redis = stored.DeepCopy()
-		if err := c.checkUnchanged(t.Context()); err != nil {
+		p := r.newPass(stored.DeepCopy(), nil)
+		if err := p.checkUnchanged(t.Context()); err != nil {
 			t.Errorf("it is the same: %v", err)
 		}
-		if change(c.redis); !apierrors.IsConflict(c.checkUnchanged(t.Context())) {
-			t.Errorf("%s: %v", reason, c.checkUnchanged(t.Context()))
+		if change(p.redis); !apierrors.IsConflict(p.checkUnchanged(t.Context())) {
+			t.Errorf("%s: %v", reason, p.checkUnchanged(t.Context()))
 		}
 	}
-	c.redis.Name = "b"
-	if err := c.checkUnchanged(t.Context()); !apierrors.IsNotFound(err) {
+	p := r.newPass(stored.DeepCopy(), nil)
+	p.redis.Name = "b"
+	if err := p.checkUnchanged(t.Context()); !apierrors.IsNotFound(err) {
 		t.Errorf("it is gone: %v", err)
 	}
 }
@@ -176,11 +173,11 @@ func TestASaveThatWritesNothingAsks(t *testing.T) {
 		"written":                                 {"999", "1000", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &apiEffects{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{spec: config.Resolve(redis)}}
-			c.APIReader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(redis.DeepCopy()).Build()
-			c.redis.ResourceVersion = row.version
-			c.saveStatus = func(context.Context) error { c.redis.ResourceVersion = row.written; return nil }
-			if err := c.save(t.Context()); apierrors.IsConflict(err) != row.stale || !row.stale && err != nil {
+			seen := redis.DeepCopy()
+			p := (&Reconciler{}).newPass(seen, func(context.Context) error { seen.ResourceVersion = row.written; return nil })
+			p.APIReader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(redis.DeepCopy()).Build()
+			p.redis.ResourceVersion = row.version
+			if err := p.save(t.Context()); apierrors.IsConflict(err) != row.stale || !row.stale && err != nil {
 				t.Error(err)
 			}
 		})
@@ -197,7 +194,7 @@ func TestUnchangedStamps(t *testing.T) {
 	redis.Namespace, redis.Name = "ns", "a"
 	newest := topology.Stamp{Epoch: 7, ReplID: "h"}
 	stored := &corev1.PersistentVolumeClaim{}
-	stored.Namespace, stored.Name, stored.UID, stored.Labels = "ns", dataVolume+"-a-0", "one", parts.Labels(appName, "a")
+	stored.Namespace, stored.Name, stored.UID, stored.Labels = "ns", children.DataVolume+"-a-0", "one", parts.Labels(config.AppName, "a")
 	stored.Annotations = newest.Annotations()
 	live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(redis, stored).Build()
 	recreated := stored.DeepCopy()
@@ -214,9 +211,10 @@ func TestUnchangedStamps(t *testing.T) {
 		"deleted since":   {map[string]topology.Volume{"a-0": {Stamp: newest, Claim: stored}, "a-1": {Stamp: newest, Claim: stored}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &apiEffects{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{spec: config.Resolve(redis), World: topology.World{Volumes: row.seen}}}
-			c.APIReader = live
-			if err := c.checkStamps(t.Context()); apierrors.IsConflict(err) != row.behind || !row.behind && err != nil {
+			p := (&Reconciler{}).newPass(redis.DeepCopy(), nil)
+			p.Volumes = row.seen
+			p.APIReader = live
+			if err := p.checkStamps(t.Context()); apierrors.IsConflict(err) != row.behind || !row.behind && err != nil {
 				t.Error(err)
 			}
 		})

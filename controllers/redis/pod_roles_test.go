@@ -74,12 +74,10 @@ func TestOutdatedPodRoles(t *testing.T) {
 // The pass that leads clients elsewhere writes no role on a pod: kube-proxy would delay the route of the next failover.
 func TestNoPodRoleIsWrittenInThePassThatRoutes(t *testing.T) {
 	u := recordedSet(3, false)
-	f, redis := u.direct()
-	f.SinceRouted = time.Hour
-	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-1", To: redis.Status.Master}
-	r := &Reconciler{clock: modelClock}
-	r.Events = silentEvents{}
-	if err := r.reportMasterChange(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.situation(redis).PodRolesDelay() == 0 {
-		t.Errorf("%v: routed at %v, %s ago", err, redis.Status.LastFailover.RoutedAt, f.SinceRouted)
+	p := u.direct()
+	p.SinceRouted = time.Hour
+	p.redis.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-1", To: p.redis.Status.Master}
+	if err := p.reportMasterChange(quiet); err != nil || p.redis.Status.LastFailover.RoutedAt == nil || p.situation().PodRolesDelay() == 0 {
+		t.Errorf("%v: routed at %v, %s ago", err, p.redis.Status.LastFailover.RoutedAt, p.SinceRouted)
 	}
 }

@@ -173,7 +173,7 @@ func TestAServerThatCannotAppendIsTriedAgain(t *testing.T) {
 	}
 	l.redis.Spec.Persistence.Mode = cachev1alpha1.RedisPersistAOF
 	stuck := func() string {
-		return l.r.memory.of(l.redis).settingsReplies[l.info(replica, "run_id")].persistRefusal
+		return l.r.memory.Of(l.redis).settingsReplies[l.info(replica, "run_id")].persistRefusal
 	}
 	l.until("it says so", func() bool { l.pass(); return strings.Contains(stuck(), "Unable to turn on AOF") })
 	l.write(50, 60)

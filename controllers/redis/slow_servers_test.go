@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/utils/clock"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
@@ -49,35 +48,35 @@ type atOnce struct{ scripted }
 func (atOnce) runAll(ctx context.Context, all []func()) { (&apiEffects{}).runAll(ctx, all) }
 
 // hostileSet of so many servers, as a pass sees it.
-func hostileSet(nodes int, takes time.Duration) (*fleet, *cachev1alpha1.Redis) {
-	f, redis := recordedSet(1, false).direct()
-	f.effects, f.Nodes = atOnce{}, nil
+func hostileSet(nodes int, takes time.Duration) *pass {
+	p := recordedSet(1, false).direct()
+	p.clock, p.effects, p.Nodes = clock.RealClock{}, atOnce{}, nil
 	for n := range nodes {
 		m := topology.Node{Name: fmt.Sprintf("a-%d", n), Address: fmt.Sprintf("192.0.2.%d", n)}
-		f.Nodes = append(f.Nodes, m)
-		f.servers[m.Name] = slowServer{takes: takes}
+		p.Nodes = append(p.Nodes, m)
+		p.servers[m.Name] = slowServer{takes: takes}
 	}
-	return f, redis
+	return p
 }
 
 // However many servers there are, all are given up on at the same moment.
 func TestALookIsBounded(t *testing.T) {
 	for _, nodes := range []int{1, 9} {
 		synctest.Test(t, func(t *testing.T) {
-			f, _ := hostileSet(nodes, time.Hour)
+			p := hostileSet(nodes, time.Hour)
 			began := time.Now()
-			f.look(t.Context())
+			p.ask(t.Context())
 			if took := time.Since(began); took != lookLimit {
 				t.Errorf("%d servers: took %s, want %s", nodes, took, lookLimit)
 			}
-			for _, m := range f.addressable() {
+			for _, m := range p.addressable() {
 				if m.Answer != wire.Silent {
 					t.Errorf("%s is %v: who could not be asked in time is silent, and no more", m.Name, m.Answer)
 				}
 				m.WasSilent = true
 			}
 			began = time.Now()
-			f.look(t.Context())
+			p.ask(t.Context())
 			if took := time.Since(began); took != silentServerTimeout {
 				t.Errorf("%d servers that were silent: took %s, want %s", nodes, took, silentServerTimeout)
 			}
@@ -88,11 +87,10 @@ func TestALookIsBounded(t *testing.T) {
 // Servers that answer just in time, over and over, hold a worker no longer than any other.
 func TestAPassIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, redis := hostileSet(9, 250*time.Millisecond)
-		r := &Reconciler{clock: clock.RealClock{}}
-		r.Events = silentEvents{}
+		p := hostileSet(9, 250*time.Millisecond)
 		began := time.Now()
-		_, err := r.executeWithTimeout(t.Context(), redis, f, topology.Step{Do: topology.Fence, NodeNames: []string{"a-0", "a-1"}})
+		p.step = topology.Step{Do: topology.Fence, NodeNames: []string{"a-0", "a-1"}}
+		err := p.act(t.Context())
 		if took := time.Since(began); took > commandLimit || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v after %s, want an end after %s", err, took, commandLimit)
 		}
@@ -102,12 +100,10 @@ func TestAPassIsBounded(t *testing.T) {
 // What was seen when no time was left to look is no world to plan by.
 func TestNothingIsPlannedByALookThatWasNotMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, redis := hostileSet(2, 700*time.Millisecond)
+		p := hostileSet(2, 700*time.Millisecond)
 		ctx, done := context.WithTimeout(t.Context(), time.Second)
 		defer done()
-		r := &Reconciler{clock: clock.RealClock{}}
-		r.Events = silentEvents{}
-		next, err := r.execute(ctx, redis, f, topology.Step{Do: topology.Fence, NodeNames: []string{"a-1"}})
+		next, err := p.execute(ctx, topology.Step{Do: topology.Fence, NodeNames: []string{"a-1"}})
 		if err == nil || next.Do != topology.Fence {
 			t.Errorf("%s (%s): %v", next, next.Message, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // The context of a pass ends with the pass. A watch goes on until the process no longer leads, or the object is gone.
@@ -29,14 +30,17 @@ func TestAWatchOutlivesThePassThatStartedIt(t *testing.T) {
 		return conn
 	}
 	leading, stopLeading := context.WithCancel(t.Context())
-	pass, endPass := context.WithCancel(leading)
-	m := &memory{events: make(chan event.GenericEvent, 100)}
-	if err := m.noteLeading(leading, nil); err != nil {
+	passing, endPass := context.WithCancel(leading)
+	r := &Reconciler{clock: clock.RealClock{}}
+	r.memory.events = make(chan event.GenericEvent, 100)
+	if err := r.memory.noteLeading(leading, nil); err != nil {
 		t.Fatal(err)
 	}
 	redis := &cachev1alpha1.Redis{}
 	redis.UID = "1"
-	m.watchServers(pass, redis, time.Minute, []string{address}, nil, clock.RealClock{})
+	p := r.newPass(redis, nil)
+	p.spec.ProbeInterval, p.Nodes = time.Minute, []topology.Node{{Address: address}}
+	p.watchServers(passing)
 	first := accept()
 	endPass()
 	_ = first.Close()

@@ -42,6 +42,14 @@ func (m *Memory[T]) Lock(owner client.Object) (known *T, unlock func()) {
 	return &first.value, m.mu.Unlock
 }
 
+// Of returns what is known of the object, for its pass: only one pass of an object runs at a time. What others read or change
+// meanwhile needs its own lock.
+func (m *Memory[T]) Of(owner client.Object) *T {
+	known, unlock := m.Lock(owner)
+	unlock()
+	return known
+}
+
 // LockKnown does the same if anything is known of exactly that object. Else it returns nil, and unlock does nothing.
 func (m *Memory[T]) LockKnown(key types.NamespacedName, uid types.UID) (known *T, unlock func()) {
 	m.mu.Lock()

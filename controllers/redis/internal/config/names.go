@@ -9,6 +9,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
 
+// AppName is the value of app.kubernetes.io/name on all children.
+const AppName = "redis"
+
 // maxSize is the largest size that the API allows.
 const maxSize = 9
 

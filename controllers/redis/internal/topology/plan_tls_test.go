@@ -35,7 +35,7 @@ func TestReload(t *testing.T) {
 			if next.Do != c.do || c.nodes != strings.Join(next.NodeNames, ",") && c.nodes != "" {
 				t.Errorf("got %s, want %s %s", next, c.do, c.nodes)
 			}
-			if next.Do == LoadCertificates && (next.RequeueAfter != CertificateDelivery || next.Changes()) {
+			if next.Do == LoadCertificates && (next.RequeueAfter != CertificateDelivery || next.Traits().Changes) {
 				t.Errorf("asked again after %s", next.RequeueAfter)
 			}
 			if s.CertificatesLoaded() != c.loaded {

@@ -1,0 +1,179 @@
+// Package status sets the status of a Redis from what a pass read and saw. It is pure.
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+)
+
+// Workload is what Kubernetes has of the nodes.
+type Workload struct {
+	Set     *appsv1.StatefulSet // empty if there is none
+	Pods    []corev1.Pod
+	Refusal string // why pods are refused; empty if they are not
+}
+
+// New is the status with what was observed. It leaves alone what act has saved.
+func New(r *cachev1alpha1.Redis, s topology.Situation, next topology.Step, w Workload) cachev1alpha1.RedisStatus {
+	set, pods := w.Set, w.Pods
+	status := *r.Status.DeepCopy()
+	status.Nodes = []cachev1alpha1.RedisNode{}
+	status.Replicas = set.Status.Replicas
+	status.Selector = parts.SelectorString(config.AppName, r.Name)
+	status.Endpoint = fmt.Sprintf("%s:%d", s.ServiceHost(), wire.Port)
+	status.ReadEndpoint = fmt.Sprintf("%s:%d", s.ReplicasHost(), wire.Port)
+	status.Binding = &cachev1alpha1.RedisBinding{Name: s.BindingName()}
+	master, serving := s.ServingMaster()
+	status.ReadyReplicas = 0
+	for _, m := range s.Nodes {
+		status.Nodes = append(status.Nodes, cachev1alpha1.RedisNode{
+			Name: m.Name, State: nodeState(m, master, serving), RunID: m.RunID, ReplID: m.ReplID, Version: m.Version})
+		if serving && (m.Name == master.Name || m.InSync(master)) && isPodReady(pods, m.Name) {
+			status.ReadyReplicas++
+		}
+	}
+	setConditions(r, &status, s, next, w)
+	return status
+}
+
+func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s topology.Situation, next topology.Step, w Workload) {
+	set, pods := w.Set, w.Pods
+	list, generation := &status.Conditions, r.Generation
+	conditions.SetFromWorkload(list, generation, conditions.Workload{
+		Generation:         set.Generation,
+		ObservedGeneration: set.Status.ObservedGeneration,
+		Desired:            s.RunningSize(),
+		MinReady:           1,
+		Updated:            int32(s.Count(func(m topology.Node) bool { return !m.Outdated })), //nolint:gosec // at most 9
+		Ready:              status.ReadyReplicas,
+		Total:              set.Status.Replicas,
+		Failure:            cmp.Or(conditions.FirstFailure(pods), w.Refusal),
+		StartupWait:        conditions.FirstStartupWait(pods),
+	})
+	setAvailable(list, generation, s, next)
+	setSettingsInSync(list, generation, s)
+	setDiskErrors(list, generation, s.World)
+	setUnreadable(list, generation, s.World)
+	if s.Storage != nil {
+		volumes.RefuseShrinking(list, generation, s.Storage.Size, set)
+	}
+	setRestoring(list, generation, s, next)
+	setHibernating(list, generation, s, set)
+	volumes.SetResizing(list, generation, s.VolumeGrowth())
+	setSplitBrain(list, generation, s.World, next)
+	_, why := s.QuorumMargin()
+	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonReplicasInSync, why, failoverMessages[why])
+	conditions.SetPaused(list, generation, r.Spec.Paused)
+}
+
+// SetBlocked tells what a human must decide. It comes after all else that sets Degraded, for it is the most urgent.
+func SetBlocked(list *[]metav1.Condition, generation int64, next topology.Step) {
+	if next.Do == topology.Block {
+		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.Reason, commonv1.ReasonPromotionBlocked), next.Message)
+	}
+}
+
+// omitUntilFirstReply removes a condition that is not true yet while no server answers, as it would tell of
+// none, and reports whether it did.
+func omitUntilFirstReply(list *[]metav1.Condition, conditionType string, w topology.World) bool {
+	if w.Count(topology.Node.Answers) > 0 || meta.IsStatusConditionTrue(*list, conditionType) {
+		return false
+	}
+	meta.RemoveStatusCondition(list, conditionType)
+	return true
+}
+
+// SetNoMaster sets the conditions between two masters.
+func SetNoMaster(r *cachev1alpha1.Redis, why string) {
+	for _, conditionType := range []string{commonv1.ConditionReady, commonv1.ConditionAvailable, commonv1.ConditionFailoverPossible} {
+		conditions.Set(&r.Status.Conditions, r.Generation, conditionType, false, commonv1.ReasonNoMaster, why)
+	}
+}
+
+var failoverMessages = map[string]string{
+	commonv1.ReasonNoMaster:             "the operator knows of no master",
+	commonv1.ReasonNoReplicaInSync:      "no replica is in sync",
+	commonv1.ReasonTooFewReplicasInSync: "too few replicas are in sync to be sure that one has every confirmed write",
+	commonv1.ReasonReplicasInSync:       "losing the master now would lose no confirmed write",
+}
+
+// setSplitBrain names the nodes that take writes beside each other. The wrong ones are fenced within the pass,
+// where there is a record of who is right.
+func setSplitBrain(list *[]metav1.Condition, generation int64, w topology.World, next topology.Step) {
+	masters := topology.NamesOf(w.Where(func(m topology.Node) bool { return m.Answers() && m.Master }))
+	if len(masters) < 2 {
+		conditions.Set(list, generation, commonv1.ConditionSplitBrain, false, commonv1.ReasonOneMaster, "no second node takes writes")
+		return
+	}
+	message := strings.Join(masters, " and ") + " take writes"
+	if next.Message != "" {
+		message += ": " + next.Message
+	}
+	conditions.Set(list, generation, commonv1.ConditionSplitBrain, true, commonv1.ReasonSeveralMasters, message)
+}
+
+// setDiskErrors says which nodes cannot write down what they have. Such a master is switched over to a node that can.
+func setDiskErrors(list *[]metav1.Condition, generation int64, w topology.World) {
+	full := topology.NamesOf(w.Where(func(m topology.Node) bool { return m.Misconf }))
+	if len(full) == 0 {
+		return
+	}
+	conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonDiskError, fmt.Sprintf(
+		"%s cannot write to disk and refuses writes: free space on its volume, or let storage.size grow; its log has the cause", strings.Join(full, ", ")))
+}
+
+// setUnreadable names the nodes whose answers make no sense. They count as silent.
+func setUnreadable(list *[]metav1.Condition, generation int64, w topology.World) {
+	var told []string
+	for _, m := range w.Nodes {
+		if m.Unreadable != "" {
+			told = append(told, m.Name+": "+m.Unreadable)
+		}
+	}
+	if len(told) > 0 {
+		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonUnreadableReply, fmt.Sprintf(
+			"what answers at these nodes does not answer as a Redis or Valkey server does, and counts as silent (%s): check spec.image", strings.Join(told, "; ")))
+	}
+}
+
+func nodeState(m, master topology.Node, serving bool) cachev1alpha1.RedisNodeState {
+	switch {
+	case m.IsBusy():
+		return cachev1alpha1.RedisBusy
+	case m.Answer != wire.Reached:
+		return cachev1alpha1.RedisUnreachable
+	case m.Loading:
+		return cachev1alpha1.RedisLoading
+	case m.Master:
+		return cachev1alpha1.RedisMaster
+	case m.Fenced():
+		return cachev1alpha1.RedisFenced
+	case serving && m.InSync(master):
+		return cachev1alpha1.RedisInSync
+	}
+	return cachev1alpha1.RedisSyncing
+}
+
+// isPodReady reports whether the pod of that name is ready, also while it is being deleted.
+func isPodReady(pods []corev1.Pod, name string) bool {
+	i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Name == name })
+	return i >= 0 && slices.ContainsFunc(pods[i].Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}

@@ -1,0 +1,22 @@
+package status
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+)
+
+// SetCertificatesInSync says whether all nodes of an object with TLS use the published certificate.
+func SetCertificatesInSync(list *[]metav1.Condition, generation int64, s topology.Situation, c config.Certificates) {
+	if !s.TLS {
+		return
+	}
+	conditions.SetCertificatesInSync(list, generation, conditions.Certificates{
+		Field: converge.TLSSecretField, Problem: c.Problem, NoneValid: c.Published.IsEmpty(),
+		Lagging:      topology.NamesOf(s.Where(func(m topology.Node) bool { return !m.Answers() || s.HasOldCertificate(m) })),
+		TrustPending: c.Published.ContentHash() != c.Wanted.ContentHash(),
+	})
+}

@@ -1,0 +1,82 @@
+package redis
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+)
+
+// read reads what the API server has of the object. The Secrets come first: without them no server can be asked.
+func (r *Reconciler) read(ctx context.Context, redis *cachev1alpha1.Redis, save converge.SaveStatus) (*pass, error) {
+	replaceFormerReason(redis.Status.LastFailover)
+	p := r.newPass(redis, save)
+	if err := p.readSecrets(ctx); err != nil {
+		return p, err
+	}
+	if err := p.readWorkload(ctx); err != nil {
+		return p, err
+	}
+	var err error
+	if p.Volumes, err = p.listVolumes(ctx); err != nil {
+		return p, err
+	}
+	p.Source, err = p.getSource(ctx)
+	return p, err
+}
+
+// recheck is the result of a pass that could not read everything. A certificate that is not valid yet becomes so with time.
+func (p *pass) recheck() ctrl.Result {
+	if p.set != nil { // the certificates were not what failed
+		return ctrl.Result{}
+	}
+	return ctrl.Result{RequeueAfter: p.certificates.RecheckAfter}
+}
+
+// readSecrets reads what the operator needs to speak with the servers, and what those start with.
+func (p *pass) readSecrets(ctx context.Context) (err error) {
+	if p.credentials, err = p.readCredentials(ctx); err != nil {
+		return err
+	}
+	if p.certificates, err = p.readCertificates(ctx); err != nil {
+		return err
+	}
+	p.acceptedSettings, err = p.readSettings(ctx)
+	return err
+}
+
+// readWorkload reads the StatefulSet and its pods.
+func (p *pass) readWorkload(ctx context.Context) error {
+	set, err := p.GetStatefulSet(ctx, p.redis)
+	if err != nil {
+		return err
+	}
+	p.set, p.pods = set, nil
+	all, err := p.ListPods(ctx, p.redis, config.AppName)
+	for _, pod := range all {
+		if !p.spec.IsNode(pod.Name) {
+			continue // somebody else's pod under our labels
+		}
+		// A pod of an earlier object of this name is no node. A recorded one is ours,
+		// also while a StatefulSet that was recreated takes its pods back.
+		if owner := metav1.GetControllerOf(&pod); owner == nil || set.UID == "" || owner.UID == set.UID || isOnRecord(p.redis, pod.UID) {
+			p.pods = append(p.pods, pod)
+		}
+	}
+	if set.UID == "" && len(p.pods) > 0 { // its pods still show what they were made from
+		set.Spec.Template = converge.TemplateOf(&p.pods[0])
+	}
+	return err
+}
+
+func isOnRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
+	rep := redis.Status.Replication
+	return rep != nil && (rep.Master.PodUID == pod ||
+		slices.ContainsFunc(rep.SyncSet, func(p cachev1alpha1.RedisProcess) bool { return p.PodUID == pod }))
+}

@@ -1,0 +1,57 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/status"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+)
+
+// report sets the status, unless another pass is due at once, and returns when the next one is due. err is what apply returned.
+func (p *pass) report(ctx context.Context, err error) (ctrl.Result, error) {
+	if p.isOutdated {
+		return ctrl.Result{RequeueAfter: time.Millisecond}, err
+	}
+	result := p.updateStatus()
+	result.RequeueAfter = converge.Soonest(result.RequeueAfter, p.recheckPods)
+	if p.redis.Spec.Paused {
+		p.takeAcceptedSettings() // as they will be
+		err = errors.Join(err, p.ReportPausedChanges(ctx, p.redis, children.Desired(p.childInputs())...))
+	}
+	return result, err
+}
+
+// updateStatus sets the status: what was seen, what was just written, and what comes next.
+func (p *pass) updateStatus() ctrl.Result {
+	redis, next := p.redis, p.step
+	set, found := converge.Find[*appsv1.StatefulSet](p.observed, "StatefulSet", redis.Name)
+	if !found {
+		set = &appsv1.StatefulSet{}
+	}
+	s := p.situation()
+	if s.IsUnconfirmed() && next.Do != topology.Block { // what the status says of the servers that were not asked still holds
+		return ctrl.Result{RequeueAfter: cmp.Or(next.RequeueAfter, time.Second)}
+	}
+	redis.Status = status.New(redis, s, next, status.Workload{Set: set, Pods: p.pods, Refusal: p.PodRefusal(redis)})
+	setMargin(s)
+	status.SetCertificatesInSync(&redis.Status.Conditions, redis.Generation, s, p.certificates)
+	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, p.imageFor(set), redis.Spec.Image, p.DefaultImages[s.Flavor], conditions.BySettingImage)
+	status.SetCredentialsInSync(&redis.Status.Conditions, redis.Generation, s, p.credentials)
+	status.SetBlocked(&redis.Status.Conditions, redis.Generation, next)
+	requeues := []time.Duration{next.RequeueAfter, p.credentials.RecheckAfter(p.clock.Now()), p.certificates.RecheckAfter,
+		max(0, topology.OldClientTime-p.SinceRouted), recheckClaims(redis, s)}
+	if p.GrowthRefusal != "" {
+		requeues = append(requeues, volumes.RetryAfter)
+	}
+	return ctrl.Result{RequeueAfter: converge.Soonest(requeues...)}
+}
