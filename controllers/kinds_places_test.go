@@ -132,7 +132,8 @@ func (k kind) checkNetworkPolicy(t *testing.T) {
 
 // folder returns the folder of the kind's package.
 func (k kind) folder() string {
-	path := reflect.TypeOf(k.newReconciler(shared{converger: func(string) converge.Converger { return converge.Converger{} }})).Elem().PkgPath()
+	r := k.newReconciler(shared{converger: func(string) converge.Converger { return converge.Converger{} }})
+	path := reflect.TypeOf(r).Elem().PkgPath()
 	return path[strings.Index(path, "controllers/"):]
 }
 
