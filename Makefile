@@ -49,7 +49,7 @@ demo-down: ## Take the demo and its cluster away.
 	go run ./hack/demo down
 
 ##@ Develop
-.PHONY: generate manifests fmt vet lint tidy verify test mutants e2e failover-report etcd-report build run
+.PHONY: generate manifests new-kind fmt vet lint tidy verify test mutants e2e failover-report etcd-report build run
 generate: $(BIN)/controller-gen $(BIN)/crd-ref-docs ## Generate deep copies and docs/api.md.
 	controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	crd-ref-docs --log-level=ERROR --source-path=api --config=hack/api-docs.yaml --renderer=markdown --output-path=docs/api.md
@@ -58,6 +58,11 @@ manifests: $(BIN)/controller-gen ## Generate CRDs and the manager's role.
 	controller-gen crd rbac:roleName=manager-role paths=./api/... paths=./controllers/... \
 	  output:crd:artifacts:config=config/crd/bases output:rbac:artifacts:config=config/rbac
 	go run ./hack/crdbounds config/crd/bases
+
+new-kind: ## Write the files of a new kind (GROUP=queue VERSION=v1alpha1 KIND=Queue), then name the places that remain.
+	go run ./hack/newkind "$(GROUP)" "$(VERSION)" "$(KIND)"
+	$(MAKE) --no-print-directory generate manifests
+	-go test ./controllers -run '^TestEach'
 
 fmt: ## Format the code.
 	gofmt -w $$(git ls-files '*.go')
@@ -82,6 +87,7 @@ tidy: ## Tidy each go.mod.
 verify: generate manifests bundle fmt tidy lint ## Fail when anything generated, formatted or linted would differ.
 	@git diff --exit-code && test -z "$$(git ls-files --others --exclude-standard api bundle config)" || \
 	  { echo "verify: commit what 'make generate manifests bundle fmt tidy' changes"; exit 1; }
+	go test ./hack/newkind
 
 test: ## Run the unit and integration tests.
 	@$(MAKE) -j2 --no-print-directory --output-sync=target test-units test-integration
@@ -95,7 +101,7 @@ test-programs: $(BIN)/versitygw
 	go run -C hack/cluster . assets
 
 test-units: test-programs
-	go test -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
+	go test -timeout 20m $$(go list ./... | grep -v -e /hack/newkind -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
 	go -C hack/cluster test ./...
 
 test-integration: test-programs

@@ -27,35 +27,66 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis"
 )
 
-// kinds are all that this operator reconciles. The caches, the health checks and the setup read them here.
+// kinds are all that this operator reconciles. The caches, the health checks and the setup read them here, and the checks of
+// kinds_places_test.go.
 var kinds = []kind{
-	{&appv1.EasyService{}, easyservice.Owned, func(s shared) reconciler {
-		return &easyservice.Reconciler{Converger: s.converger("easyservice"), Secrets: s.secrets, ConfigMaps: s.configMaps}
-	}},
-	{&egov1.Activity{}, nil, func(s shared) reconciler {
-		return &activity.Reconciler{Converger: s.converger("activity"), Users: s.configMaps, DefaultImage: s.images.Activity, GuardImage: s.images.Operator}
-	}},
-	{&cachev1alpha1.Memcached{}, memcached.Owned, func(s shared) reconciler {
-		return &memcached.Reconciler{Converger: s.converger("memcached"), Secrets: converge.NewUserSecrets(s.secrets),
-			DefaultImage: s.images.Memcached, ExporterImage: s.images.MemcachedExporter}
-	}},
-	{&cachev1alpha1.Redis{}, redis.Owned, func(s shared) reconciler {
-		return &redis.Reconciler{Converger: s.converger("redis"), Secrets: converge.NewUserSecrets(s.secrets), DefaultImages: map[cachev1alpha1.RedisFlavor]string{
-			cachev1alpha1.FlavorRedis: s.images.Redis, cachev1alpha1.FlavorValkey: s.images.Valkey}, OperatorImage: s.images.Operator}
-	}},
-	{&databasev1alpha1.EtcdCluster{}, etcd.Owned, func(s shared) reconciler {
-		return &etcd.Reconciler{Converger: s.converger("etcd"), Secrets: converge.NewUserSecrets(s.secrets),
-			DefaultImages: s.images.Etcd[:], LauncherImage: s.images.Operator}
-	}},
-	{&databasev1alpha1.EtcdBackup{}, nil, func(s shared) reconciler {
-		return &backup.Reconciler{Converger: s.converger("etcdbackup"), Kind: backup.Etcd(), Image: s.images.Operator, Cluster: s.cluster}
-	}},
-	{&cachev1alpha1.RedisBackup{}, nil, func(s shared) reconciler {
-		return &backup.Reconciler{Converger: s.converger("redisbackup"), Kind: backup.Redis(), Image: s.images.Operator, Cluster: s.cluster}
-	}},
-	{&databasev1alpha1.EtcdRestore{}, nil, func(s shared) reconciler {
-		return &etcdrestore.Reconciler{Converger: s.converger("etcdrestore")}
-	}},
+	{
+		object: &appv1.EasyService{}, owned: easyservice.Owned, page: "easyservice.md",
+		newReconciler: func(s shared) reconciler {
+			return &easyservice.Reconciler{Converger: s.converger("easyservice"), Secrets: s.secrets, ConfigMaps: s.configMaps}
+		},
+	},
+	{
+		object: &egov1.Activity{}, page: "activity.md",
+		defaultImages: func(i Images) []string { return []string{i.Activity} },
+		newReconciler: func(s shared) reconciler {
+			return &activity.Reconciler{Converger: s.converger("activity"), Users: s.configMaps,
+				DefaultImage: s.images.Activity, GuardImage: s.images.Operator}
+		},
+	},
+	{
+		object: &cachev1alpha1.Memcached{}, owned: memcached.Owned, page: "memcached.md", servers: "memcached",
+		defaultImages: func(i Images) []string { return []string{i.Memcached, i.MemcachedExporter} },
+		newReconciler: func(s shared) reconciler {
+			return &memcached.Reconciler{Converger: s.converger("memcached"), Secrets: converge.NewUserSecrets(s.secrets),
+				DefaultImage: s.images.Memcached, ExporterImage: s.images.MemcachedExporter}
+		},
+	},
+	{
+		object: &cachev1alpha1.Redis{}, owned: redis.Owned, page: "redis.md", servers: "redis",
+		defaultImages: func(i Images) []string { return []string{i.Redis, i.Valkey} },
+		newReconciler: func(s shared) reconciler {
+			return &redis.Reconciler{Converger: s.converger("redis"), Secrets: converge.NewUserSecrets(s.secrets),
+				DefaultImages: map[cachev1alpha1.RedisFlavor]string{
+					cachev1alpha1.FlavorRedis: s.images.Redis, cachev1alpha1.FlavorValkey: s.images.Valkey}, OperatorImage: s.images.Operator}
+		},
+	},
+	{
+		object: &databasev1alpha1.EtcdCluster{}, owned: etcd.Owned, page: "etcd.md", servers: "etcd",
+		defaultImages: func(i Images) []string { return i.Etcd[:] },
+		newReconciler: func(s shared) reconciler {
+			return &etcd.Reconciler{Converger: s.converger("etcd"), Secrets: converge.NewUserSecrets(s.secrets),
+				DefaultImages: s.images.Etcd[:], LauncherImage: s.images.Operator}
+		},
+	},
+	{
+		object: &databasev1alpha1.EtcdBackup{}, page: "backup.md",
+		newReconciler: func(s shared) reconciler {
+			return &backup.Reconciler{Converger: s.converger("etcdbackup"), Kind: backup.Etcd(), Image: s.images.Operator, Cluster: s.cluster}
+		},
+	},
+	{
+		object: &cachev1alpha1.RedisBackup{}, page: "backup.md",
+		newReconciler: func(s shared) reconciler {
+			return &backup.Reconciler{Converger: s.converger("redisbackup"), Kind: backup.Redis(), Image: s.images.Operator, Cluster: s.cluster}
+		},
+	},
+	{
+		object: &databasev1alpha1.EtcdRestore{}, page: "backup.md",
+		newReconciler: func(s shared) reconciler {
+			return &etcdrestore.Reconciler{Converger: s.converger("etcdrestore")}
+		},
+	},
 }
 
 // Objects returns an empty object of each kind, for what must know all of them.
@@ -83,8 +114,14 @@ func Children() []client.Object {
 // kind is one of them.
 type kind struct {
 	object        client.Object
-	owned         []client.Object // the types of its children
+	owned         []client.Object // the types of its children that Converge applies; a kind without such a type makes bare pods or none
 	newReconciler func(shared) reconciler
+
+	// What kinds_places_test.go asks of the rest of the repository.
+
+	page          string                // the file in docs that says what the kind promises
+	servers       string                // app.kubernetes.io/name of the pods that the manager connects to, if any
+	defaultImages func(Images) []string // what its objects run unless they name another image; nil if that is the operator's image
 }
 
 // reconciler reconciles the objects of one kind.

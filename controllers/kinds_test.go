@@ -1,8 +1,10 @@
 package controllers
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What generators do not write, somebody forgets: without the rights in user_roles.yaml nobody may make an object.
+// TestEachKindIsInEveryList checks what no generator writes: without the rights in user_roles.yaml, for example, no user may make
+// an object of the kind. CONTRIBUTING.md, "Add a kind", says what belongs into each place.
 func TestEachKindIsInEveryList(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := AddToScheme(scheme); err != nil {
@@ -39,13 +42,11 @@ func TestEachKindIsInEveryList(t *testing.T) {
 					t.Errorf("%s lacks the line %q", path, line)
 				}
 			}
-			for _, page := range []string{"../README.md", "../SECURITY.md", "../docs/architecture.md", "../docs/conditions.md", "../docs/install-modes.md",
-				"../config/manifests/bases/mainstay-operator.clusterserviceversion.yaml"} {
-				if !strings.Contains(string(readFile(t, page)), gvk.Kind) {
-					t.Errorf("%s does not mention %s", page, gvk.Kind)
-				}
-			}
-			readFile(t, "../test/releases/objects/"+strings.ToLower(gvk.Kind)+"_full.yaml") // the next release is kept with it
+			k.checkPages(t, gvk.Kind)
+			k.checkFolder(t)
+			k.checkTests(t, gvk.Kind)
+			k.checkSample(t, gvk)
+			k.checkNetworkPolicy(t)
 			if !slices.Contains(crd.Spec.Names.Categories, "mainstay") {
 				t.Error("kubectl get mainstay does not show it: add categories=mainstay to +kubebuilder:resource")
 			}
@@ -65,6 +66,36 @@ func TestEachKindIsInEveryList(t *testing.T) {
 	}
 	if len(kinds) != len(crds) {
 		t.Errorf("%d kinds are reconciled, of %d CustomResourceDefinitions", len(kinds), len(crds))
+	}
+}
+
+// TestEachDefaultImageIsOfAKind checks that kinds.go names each image of Images, so that the check of hack/cluster asks for it.
+func TestEachDefaultImageIsOfAKind(t *testing.T) {
+	all := Images{Operator: "operator"}
+	value := reflect.ValueOf(&all).Elem()
+	var want []string
+	for i := range value.NumField() {
+		switch name, field := value.Type().Field(i).Name, value.Field(i); {
+		case field.Kind() == reflect.Array:
+			for j := range field.Len() {
+				field.Index(j).SetString(fmt.Sprint(name, j))
+				want = append(want, fmt.Sprint(name, j))
+			}
+		case name != "Operator":
+			field.SetString(name)
+			want = append(want, name)
+		}
+	}
+	var got []string
+	for _, k := range kinds {
+		if k.defaultImages != nil {
+			got = append(got, k.defaultImages(all)...)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("the kinds have the images %v, and Images has %v", got, want)
 	}
 }
 

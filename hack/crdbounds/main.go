@@ -1,5 +1,6 @@
 // Command crdbounds adds rules to the CRDs that controller-gen wrote: they bound the quantities in Kubernetes' own types,
-// on which no marker can be put. Quantities of our types bear their rule as a marker.
+// on which no marker can be put. Quantities of our types bear their rule as a marker. It also builds the rules that are too
+// long for a marker.
 //
 // The bounds are rules, not a pattern, because OLM checks every stored object against the patterns of a new CRD before it
 // upgrades, and one object would stop that upgrade for everybody. Rules are not among what it checks, and the API server
@@ -44,6 +45,9 @@ func rewrite(file string) error {
 	}
 	var crd map[string]any
 	if err := k8syaml.Unmarshal(content, &crd); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := replaceBuilt(crd); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	spec, _ := crd["spec"].(map[string]any)

@@ -17,7 +17,7 @@ var limits = map[string]struct {
 	"controllers/easyservice": {"EasyService", 38, 52, 7},
 	"controllers/etcd":        {"EtcdCluster", 129, 199, 46},
 	"controllers/memcached":   {"Memcached", 70, 119, 7},
-	"controllers/redis":       {"Redis", 125, 197, 52},
+	"controllers/redis":       {"Redis", 11, 8, 46},
 }
 
 func TestAKindReadsInOneDirection(t *testing.T) {

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestReplaceBuilt(t *testing.T) {
+	rule := map[string]any{"rule": builtPrefix + "redis.config"}
+	if err := replaceBuilt(map[string]any{"x-kubernetes-validations": []any{rule}}); err != nil {
+		t.Fatal(err)
+	}
+	if text := rule["rule"].(string); !strings.HasPrefix(text, "self.all(k, k in ['maxmemory',") {
+		t.Errorf("got %s", text)
+	}
+	err := replaceBuilt(map[string]any{"rule": builtPrefix + "unknown"})
+	if err == nil || !strings.Contains(err.Error(), `"unknown"`) {
+		t.Errorf("a marker with an unknown name is accepted: %v", err)
+	}
+}
+
+func TestUnchanged(t *testing.T) {
+	got := unchanged([]string{"retries"}, "host")
+	want := "self.retries == oldSelf.retries && has(self.host) == has(oldSelf.host) && (!has(self.host) || self.host == oldSelf.host)"
+	if got["rule"] != want {
+		t.Errorf("got %s", got["rule"])
+	}
+	if !strings.Contains(got["message"].(string), "not host or retries:") {
+		t.Errorf("got %s", got["message"])
+	}
+}
