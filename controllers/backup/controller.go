@@ -87,7 +87,7 @@ func (r *Reconciler) reconcile(ctx context.Context, b Object, save converge.Save
 	return ctrl.Result{RequeueAfter: requeueAfter(b, p.schedule, pod, p.now)}, err
 }
 
-// readSchedule reads the schedule. One that cannot be read is never due; a run under way goes on.
+// readSchedule reads the schedule. A schedule that cannot be read is never due; a run under way continues.
 func (p *pass) readSchedule() {
 	var err error
 	var wrong *fieldError
@@ -139,7 +139,7 @@ func (p *pass) advance(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error
 	}
 }
 
-// updateNext notes what is due next, unless nobody can read when that is.
+// updateNext notes what is due next, unless the schedule cannot be read.
 func (p *pass) updateNext() {
 	if p.invalid == nil {
 		updateNext(p.b, p.schedule, p.now, p.notReady)

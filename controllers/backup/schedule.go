@@ -18,7 +18,7 @@ import (
 //   - times that are left out when clocks are put forward are due together, at the moment when that happens;
 //   - a time that comes twice when clocks are put back is due the first time.
 type schedule struct {
-	times *cron.SpecSchedule // on clocks that nobody puts forward or back
+	times *cron.SpecSchedule // on clocks that are never put forward or back
 	zone  *time.Location
 }
 
@@ -127,7 +127,7 @@ func (s *schedule) dueUntil(first, now time.Time) (latest, before time.Time, cou
 		}
 		count++
 	}
-	if near := now.Add(-maxDeadline); near.After(latest) { // what is older cannot begin any more
+	if near := now.Add(-maxDeadline); near.After(latest) { // what is older cannot start any more
 		advance(s.next(near))
 	}
 	for advance(s.next(latest)) { // a day has 1440 minutes

@@ -155,7 +155,7 @@ func (r *redisConn) line() (string, error) {
 	}
 }
 
-// info asks for what the server tells of itself, by names.
+// info asks for what the server reports of itself, by names.
 func (r *redisConn) info() (map[string]string, error) {
 	if err := r.send("INFO"); err != nil {
 		return nil, err

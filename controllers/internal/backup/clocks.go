@@ -10,7 +10,7 @@ const clockSkew = time.Hour
 
 // Clocks are the times of a run by two clocks. Which of them is right cannot be known, only that they differ.
 type Clocks struct {
-	// Begun is when the attempt began, by the operator's clock.
+	// Begun is when the attempt started, by the operator's clock.
 	Begun time.Time
 	// Now is the present time, by the clock of the runner's node.
 	Now time.Time

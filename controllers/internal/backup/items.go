@@ -30,7 +30,7 @@ type Item struct {
 	Written time.Time
 }
 
-// Items reads the listing of a folder, the newest item first. Objects of another kind and somebody else's are left out.
+// Items reads the listing of a folder, the newest item first. Objects of another kind or of another program are left out.
 func Items(kind ServerKind, objects iter.Seq2[Object, error]) ([]Item, error) {
 	found := map[string]*Item{}
 	for object, err := range objects {

@@ -11,7 +11,7 @@ type Manifest struct {
 	Kind   ServerKind `json:"kind"`
 	// Item is the backup's name.
 	Item string `json:"item"`
-	// Time when the backup was begun.
+	// Time when the backup was started.
 	Time time.Time `json:"time"`
 	// Size of the data in the store, in bytes, and its SHA-256 in hexadecimal.
 	Size   int64  `json:"size"`

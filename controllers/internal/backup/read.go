@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
-// A termination message is hostile input: whoever may write into the pod, or is the server whose words the runner repeats, may have
-// made it.
+// A termination message is hostile input: it may be of a program that can write into the pod, or of the server whose words the runner
+// repeats.
 
 const (
 	// MaxItems is how many items a status has: that is their bound in api/common/v1.
