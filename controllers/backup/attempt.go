@@ -27,8 +27,8 @@ type step string
 const (
 	// stepWait does nothing until an event says that something has changed.
 	stepWait step = "waiting for an event"
-	// stepBegin writes down the run that is due, and its first attempt.
-	stepBegin step = "journaling the run"
+	// stepNewRun writes down the run that is due, and its first attempt.
+	stepNewRun step = "journaling the run"
 	// stepRetry writes down the next attempt at the run.
 	stepRetry step = "journaling the next attempt"
 	// stepGiveUp writes down that no further attempt follows.
@@ -54,7 +54,7 @@ func nextStep(b Object, pod *corev1.Pod, ready bool, now time.Time) step {
 	switch {
 	case !isUnderWay(run):
 		if isDue(b, now) && ready && !suspended {
-			return stepBegin
+			return stepNewRun
 		}
 	case run.Phase == commonv1.BackupRetrying:
 		return decideRetry(b, ready, now)

@@ -88,8 +88,8 @@ func (s *schedule) moment(shown time.Time) time.Time {
 	near := time.Date(shown.Year(), shown.Month(), shown.Day(), shown.Hour(), shown.Minute(), shown.Second(), 0, s.zone)
 	start, end := near.ZoneBounds()
 	var first time.Time
-	for _, beside := range []time.Time{start.Add(-time.Nanosecond), near, end} { // the zero time, where there is no bound, has an offset, too
-		_, offset := beside.In(s.zone).Zone()
+	for _, instant := range []time.Time{start.Add(-time.Nanosecond), near, end} { // the zero time, where there is no bound, has an offset, too
+		_, offset := instant.In(s.zone).Zone()
 		at := shown.Add(-time.Duration(offset) * time.Second).In(s.zone)
 		if wall(at).Equal(shown) && (first.IsZero() || at.Before(first)) {
 			first = at

@@ -162,7 +162,7 @@ func firstToReach(ctx context.Context, members []*etcdMember, revision int64, li
 	}
 }
 
-// metaOf is what the snapshot of a member is told by.
+// metaOf describes the snapshot of a member.
 func (e *etcdMember) metaOf(answer *clientv3.SnapshotResponse, revision int64) (Meta, error) {
 	version := answer.Version // of the data; servers before 3.6 do not report it
 	if version == "" {

@@ -1,5 +1,5 @@
 // Package source reads the data of running servers for a backup, and starts scratch servers from such data to verify it. What the
-// servers say is bounded, and believed only as far as it can be checked.
+// servers say is bounded, and is checked where it can be.
 package source
 
 import (

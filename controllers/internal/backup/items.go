@@ -42,8 +42,8 @@ func Items(kind ServerKind, objects iter.Seq2[Object, error]) ([]Item, error) {
 			continue
 		}
 		if found[name] == nil {
-			begun, _ := ItemTime(name) // which ItemOf has read
-			found[name] = &Item{Name: name, Time: begun, DataSize: -1}
+			started, _ := ItemTime(name) // which ItemOf has read
+			found[name] = &Item{Name: name, Time: started, DataSize: -1}
 		}
 		switch object.Name {
 		case DataName(kind, name):

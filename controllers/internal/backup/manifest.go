@@ -21,7 +21,7 @@ type Manifest struct {
 	// RawSize and RawSHA256 are those of the data before its compression.
 	RawSize   int64  `json:"rawSize"`
 	RawSHA256 string `json:"rawSHA256"`
-	// SourceUID is the UID of the EtcdCluster or Redis, by which sources are told apart. Releases before Source have only this.
+	// SourceUID is the UID of the EtcdCluster or Redis, which distinguishes sources. Releases before Source have only this.
 	SourceUID string `json:"sourceUID"`
 	// Source says what was backed up.
 	Source Origin `json:"source,omitzero"`

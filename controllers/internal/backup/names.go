@@ -43,9 +43,9 @@ var itemName = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}$`)
 func Folder(namespace, name string) string { return path.Join(namespace, name) }
 
 // ItemName names one attempt at a backup: its time in UTC and eight digits that follow from the attempt.
-func ItemName(begun time.Time, owner string, scheduled time.Time, attempt int32) string {
+func ItemName(started time.Time, owner string, scheduled time.Time, attempt int32) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%d", owner, scheduled.Unix(), attempt))
-	return begun.UTC().Format(itemTime) + "-" + hex.EncodeToString(sum[:4])
+	return started.UTC().Format(itemTime) + "-" + hex.EncodeToString(sum[:4])
 }
 
 // ItemTime reads from an item's name when it was started.

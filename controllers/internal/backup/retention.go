@@ -30,7 +30,7 @@ type Entry struct {
 	Unread bool
 }
 
-// isSound reports whether its manifest can be read and its data is there, as far as the listing says.
+// isSound reports whether its manifest can be read and the listing has its data.
 func (e Entry) isSound() bool {
 	return e.Complete && e.Manifest != nil && e.Manifest.Size == e.DataSize
 }

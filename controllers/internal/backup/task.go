@@ -108,7 +108,7 @@ type Source struct {
 }
 
 // FetchTask has the backup of a reference fetched, for a server of that version. namespace is that of the object which has the
-// reference. fetched is the item that it was told of before, if any: another pod must not choose another.
+// reference. fetched is the item that an earlier pod has fetched, if any: another pod must not choose another.
 func FetchTask(kind ServerKind, from commonv1.BackupReference, namespace, fetched, version string) Task {
 	choice := &Choice{AllowUnverified: from.AllowUnverified, Source: from.Source} // also of one that is named
 	if from.Before != nil {

@@ -76,7 +76,7 @@ func (r *reader) number(size int) uint64 {
 	return n
 }
 
-// The first two bits of a length tell how long it is itself (RDB_*LEN in rdb.h).
+// The first two bits of a length say how many bytes it has itself (RDB_*LEN in rdb.h).
 const (
 	length6Bits  = 0
 	length14Bits = 1

@@ -31,7 +31,7 @@ func (e Environment) finish(ctx context.Context, t task) (backup.Result, error) 
 		return result, nil
 	}
 	l := listing{task: t, items: items, known: map[string]read{t.Item: {manifest: m}}}
-	left, held, err := l.retain(ctx, backup.Clocks{Begun: t.Time, Now: e.Clock.Now()})
+	left, held, err := l.retain(ctx, backup.Clocks{Started: t.Time, Now: e.Clock.Now()})
 	result.Held, result.Warning = held, warningOf(err)
 	for _, item := range left {
 		if !l.describe(ctx, item, &result) {
