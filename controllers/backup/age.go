@@ -19,7 +19,7 @@ func newest(b Object) *commonv1.BackupItem {
 	return b.GetBackupStatus().Last
 }
 
-// tooOldTime is the second time that is due by the schedule after the newest backup was begun. The first may be late, up to the
+// tooOldTime is the second time that is due by the schedule after the newest backup was started. The first may be late, up to the
 // second; from then on somebody should look. It is zero if there is no such time.
 func tooOldTime(b Object, s *schedule) time.Time {
 	if s == nil {

@@ -16,8 +16,8 @@ import (
 //   - the attempt is in the status, with the names of pod and backup, before the pod is made;
 //   - the pod is made with a scheduling gate, and the gate is removed only from the pod whose UID the status already holds;
 //   - a UID, once in the status, is never replaced: every write of the status is refused when it was made from an older one;
-//   - the next attempt begins only after a live read showed the end of the last, or that its node is lost. A pod on a lost node
-//     may go on for a while: it can neither overwrite nor delete what others write.
+//   - the next attempt starts only after a live read showed the end of the last, or that its node is lost. A pod on a lost node
+//     may continue for a while: it can neither overwrite nor delete what others write.
 //
 // A run is one backup that is due, with all attempts at it.
 
@@ -27,8 +27,8 @@ type step string
 const (
 	// stepWait does nothing until an event says that something has changed.
 	stepWait step = "waiting for an event"
-	// stepBegin writes down the run that is due, and its first attempt.
-	stepBegin step = "journaling the run"
+	// stepNewRun writes down the run that is due, and its first attempt.
+	stepNewRun step = "journaling the run"
 	// stepRetry writes down the next attempt at the run.
 	stepRetry step = "journaling the next attempt"
 	// stepGiveUp writes down that no further attempt follows.
@@ -39,7 +39,7 @@ const (
 	stepJournalUID step = "journaling the pod's UID"
 	// stepStart removes the gate of the journaled pod.
 	stepStart step = "removing the pod's gate"
-	// stepStop deletes the pod of an attempt that has not begun in time.
+	// stepStop deletes the pod of an attempt that has not started in time.
 	stepStop step = "stopping the pod"
 	// stepRecord writes down how the attempt ended.
 	stepRecord step = "recording the outcome"
@@ -47,14 +47,14 @@ const (
 	stepRefuse step = "refusing a pod that is not ours or has no gate"
 )
 
-// nextStep decides what to do next. pod is the one that bears the current attempt's name, or nil; ready says that the source can be
+// nextStep decides what to do next. pod is the one with the current attempt's name, or nil; ready says that the source can be
 // read now.
 func nextStep(b Object, pod *corev1.Pod, ready bool, now time.Time) step {
 	run, suspended := b.GetBackupStatus().Run, b.GetBackupOptions().Suspend
 	switch {
 	case !isUnderWay(run):
 		if isDue(b, now) && ready && !suspended {
-			return stepBegin
+			return stepNewRun
 		}
 	case run.Phase == commonv1.BackupRetrying:
 		return decideRetry(b, ready, now)
@@ -107,8 +107,7 @@ func isGated(pod *corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.Schedul
 
 func isOurGate(g corev1.PodSchedulingGate) bool { return g.Name == schedulingGate }
 
-// hasEnded reports whether nothing that the runner does in the pod goes on. Containers that an admission webhook has put beside
-// it may.
+// hasEnded reports whether the runner's containers have ended. A container that an admission webhook has added may still run.
 func hasEnded(pod *corev1.Pod) bool {
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
@@ -120,7 +119,7 @@ func hasEnded(pod *corev1.Pod) bool {
 	return found && last.State.Terminated != nil
 }
 
-// lostAfter is how long a pod may go on after its grace period before its node counts as lost.
+// lostAfter is how long a pod may run after its grace period before its node counts as lost.
 const lostAfter = time.Minute
 
 // isLost reports whether the pod should have ended long ago. Its node does not say that it has.
@@ -135,7 +134,7 @@ func hasStarted(pod *corev1.Pod) bool {
 	})
 }
 
-// isOverdue reports whether the attempt should have begun by now and has not.
+// isOverdue reports whether the attempt should have started by now and has not.
 func isOverdue(b Object, pod *corev1.Pod, now time.Time) bool {
 	return !now.Before(giveUpTime(b)) && !hasStarted(pod)
 }

@@ -45,10 +45,10 @@ func TestNextStep(t *testing.T) {
 	}{
 		{"nothing is due", newBackup(), nil, false, soon, stepWait},
 		{"due later", newBackup(due), nil, false, testTime.Add(-time.Second), stepWait},
-		{"due", newBackup(due), nil, false, soon, stepBegin},
+		{"due", newBackup(due), nil, false, soon, stepNewRun},
 		{"due, and no source", newBackup(due), nil, true, soon, stepWait},
 		{"due and suspended", newBackup(due, suspended), nil, false, soon, stepWait},
-		{"due after the last one", running("1", succeeded, due), nil, false, soon, stepBegin},
+		{"due after the last one", running("1", succeeded, due), nil, false, soon, stepNewRun},
 
 		{"journaled", running(""), nil, false, soon, stepCreate},
 		{"journaled, and the source went", running(""), nil, true, soon, stepWait},

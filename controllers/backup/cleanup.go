@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// cleanUp deletes the pods of ended attempts, and those that were made once too often: what they said is in the status. It reads the
+// cleanUp deletes the pods of ended attempts, and those that were created once too often: their results are in the status. It reads the
 // object live, as a cache may not know the attempt under way.
 func (r *Reconciler) cleanUp(ctx context.Context, b Object, pods []corev1.Pod) error {
 	var live Object

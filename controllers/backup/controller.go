@@ -37,7 +37,7 @@ import (
 type Reconciler struct {
 	converge.Converger
 	Kind Kind
-	// Clock tells when a backup is due, and when a deadline or a backoff has run out.
+	// Clock says when a backup is due, and when a deadline or a backoff has run out.
 	Clock clock.PassiveClock
 	// Image is the operator's own, which holds the runner.
 	Image string
@@ -76,7 +76,7 @@ func (r *Reconciler) reconcile(ctx context.Context, b Object, save converge.Save
 	missed := b.GetBackupStatus().Missed
 	p.readSchedule()
 	pod, err := p.advance(ctx, currentPod(b, pods))
-	p.updateStatus(pod) // also after an error: it says what stands
+	p.updateStatus(pod) // also after an error: it says what the status has
 	if err == nil {
 		err = save(ctx)
 	}
@@ -87,7 +87,7 @@ func (r *Reconciler) reconcile(ctx context.Context, b Object, save converge.Save
 	return ctrl.Result{RequeueAfter: requeueAfter(b, p.schedule, pod, p.now)}, err
 }
 
-// readSchedule reads the schedule. One that cannot be read is never due; a run under way goes on.
+// readSchedule reads the schedule. A schedule that cannot be read is never due; a run under way continues.
 func (p *pass) readSchedule() {
 	var err error
 	var wrong *fieldError
@@ -119,7 +119,7 @@ func (p *pass) advance(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error
 		case todo == stepWait:
 			p.updateNext()
 			return pod, nil
-		case todo == stepBegin || todo == stepRetry:
+		case todo == stepNewRun || todo == stepRetry:
 			p.journal(todo)
 			pod, live, err = nil, false, p.save(ctx)
 		case todo == stepGiveUp:
@@ -139,7 +139,7 @@ func (p *pass) advance(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error
 	}
 }
 
-// updateNext notes what is due next, unless nobody can read when that is.
+// updateNext notes what is due next, unless the schedule cannot be read.
 func (p *pass) updateNext() {
 	if p.invalid == nil {
 		updateNext(p.b, p.schedule, p.now, p.notReady)
@@ -149,7 +149,7 @@ func (p *pass) updateNext() {
 // journal writes the next attempt into the status, together with what is due after it.
 func (p *pass) journal(todo step) {
 	status := p.b.GetBackupStatus()
-	if todo == stepBegin {
+	if todo == stepNewRun {
 		status.Run = nextAttempt(p.b, status.Next.Time, 1, p.now, p.Image)
 		p.updateNext()
 	} else {
@@ -191,7 +191,7 @@ func (p *pass) execute(ctx context.Context, todo step, pod *corev1.Pod) (*corev1
 		return pod, nil
 	case stepRefuse:
 		return nil, converge.NotOurs("Pod", pod)
-	case stepWait, stepBegin, stepRetry, stepGiveUp:
+	case stepWait, stepNewRun, stepRetry, stepGiveUp:
 	}
 	return pod, nil
 }

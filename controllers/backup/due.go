@@ -17,7 +17,7 @@ import (
 // defaultDeadline is the default of spec.startingDeadline.
 const defaultDeadline = time.Hour
 
-// deadline is how late a backup may begin.
+// deadline is how late a backup may start.
 func deadline(o *commonv1.BackupOptions) time.Duration {
 	if o.StartingDeadline == nil {
 		return defaultDeadline
@@ -74,7 +74,7 @@ func updateNextBySchedule(b Object, s *schedule, now time.Time, notReady string)
 	status, o := b.GetBackupStatus(), b.GetBackupOptions()
 	settled := later(lastSettled(status), b.GetCreationTimestamp().Time)
 	due := status.Next
-	if due == nil && status.ObservedGeneration == 0 { // nobody has looked yet
+	if due == nil && status.ObservedGeneration == 0 { // no operator has seen the object yet
 		due = nextTime(s, settled)
 	}
 	if due == nil || due.After(now) || !due.After(settled) || !s.isDueAt(due.Time) { // the last: the schedule is another one now
@@ -97,7 +97,7 @@ func updateNextBySchedule(b Object, s *schedule, now time.Time, notReady string)
 	status.Next = nextTime(s, later(now, last))
 }
 
-// isDue reports whether a backup is to begin now. updateNext must have been called.
+// isDue reports whether a backup must start now. updateNext must have been called.
 func isDue(b Object, now time.Time) bool {
 	next := b.GetBackupStatus().Next
 	return next != nil && !next.After(now)
@@ -107,12 +107,12 @@ func isLate(o *commonv1.BackupOptions, due, now time.Time) bool {
 	return !now.Before(due.Add(deadline(o)))
 }
 
-// tooLate says that a backup, or an attempt at it, had not begun in time, and why.
+// tooLate says that a backup, or an attempt at it, did not start in time, and why.
 func tooLate(o *commonv1.BackupOptions, why string) string {
 	return fmt.Sprintf("it did not start within startingDeadline %s%s", deadline(o), because(why))
 }
 
-// missedMessage says why a backup was missed: the source could not be read, or else nobody looked.
+// missedMessage says why a backup was missed: the source could not be read, or else no operator started the backup.
 func missedMessage(o *commonv1.BackupOptions, notReady string) string {
 	return tooLate(o, cmp.Or(notReady, "the operator did not start it in time: it did not run, or could not write to the API server"))
 }

@@ -15,7 +15,7 @@ const action = "Backup"
 // maxNote bounds the note of an event: the API server drops a longer one.
 const maxNote = 1024
 
-// reportRun tells how a run goes on or has ended, once that is written down.
+// reportRun reports that a run is retried or has ended, once the status has that.
 func (p *pass) reportRun() {
 	status := p.b.GetBackupStatus()
 	run := status.Run
@@ -35,7 +35,7 @@ func (p *pass) reportRun() {
 	}
 }
 
-// reportMissed tells what was missed in this pass, and how old the latest backups are, once that is written down.
+// reportMissed reports what was missed in this pass, and how old the latest backups are, once the status has that.
 func (p *pass) reportMissed(missedBefore int64) {
 	status := p.b.GetBackupStatus()
 	if n := status.Missed - missedBefore; n > 0 {

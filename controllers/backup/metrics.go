@@ -68,7 +68,7 @@ func (k Kind) exportLastSuccess(b Object) {
 	}
 }
 
-// forget drops what was shown of an object that is gone.
+// forget drops the metrics of a deleted object.
 func (k Kind) forget(key types.NamespacedName) {
 	lastSuccess.DeletePartialMatch(prometheus.Labels{"kind": k.gvk.Kind, "namespace": key.Namespace, "name": key.Name})
 }

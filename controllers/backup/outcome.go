@@ -18,9 +18,9 @@ const reasonStatusUnknown = "ContainerStatusUnknown"
 
 // outcome is how an attempt ended.
 type outcome struct {
-	// failure says why it failed, in the words of whoever refused; empty if it did not.
+	// failure says why it failed, in the words of the store, the server or the kubelet; empty if it did not.
 	failure string
-	// permanent: another attempt would fail in the same way, until somebody changes something.
+	// permanent: another attempt would fail in the same way, until a human changes something.
 	permanent bool
 	// final: no further attempt is made. Each would delete more of the older backups.
 	final bool
@@ -124,7 +124,7 @@ func firstFailed(pod *corev1.Pod) (string, *corev1.ContainerStateTerminated) {
 	return "", nil
 }
 
-// lateMessage says why an attempt had not begun in time, in the words of the scheduler or the kubelet.
+// lateMessage says why an attempt had not started in time, in the words of the scheduler or the kubelet.
 func lateMessage(o *commonv1.BackupOptions, pod *corev1.Pod) string {
 	list := []corev1.Pod{*pod}
 	why := cmp.Or(conditions.FirstFailure(list), conditions.FirstStartupWait(list))

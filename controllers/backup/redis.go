@@ -80,13 +80,13 @@ func redisSource(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) (source, strin
 		found.serverName = fmt.Sprintf("%s.%s.svc", r.Name, r.Namespace) // of the Service: certificates need not name single pods
 	}
 	found.secrets = []secretKeys{login}
-	if found.tls && r.Spec.TLS.ClientAuth == cachev1alpha1.RedisClientAuthRequired { // a server then talks only to who shows one
+	if found.tls && r.Spec.TLS.ClientAuth == cachev1alpha1.RedisClientAuthRequired { // a server then accepts only clients with a certificate
 		found.secrets = append(found.secrets, secretKeys{backup.CertificatesName(r.Name), []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey}})
 	}
 	return found, ""
 }
 
-// dataset names the data set of a Redis that began in that epoch. The first one has no name, as in backups of former releases.
+// dataset names the data set of a Redis that started in that epoch. The first one has no name, as in backups of earlier releases.
 func dataset(epoch int64) string {
 	if epoch == 0 {
 		return ""
@@ -94,7 +94,7 @@ func dataset(epoch int64) string {
 	return strconv.FormatInt(epoch, 10)
 }
 
-// unavailable says that nobody is served, in the words of the source's own condition.
+// unavailable says that the source is not available, in the words of its own condition.
 func unavailable(list []metav1.Condition) string {
 	if c := meta.FindStatusCondition(list, commonv1.ConditionAvailable); c != nil && c.Message != "" {
 		return "is not available: " + c.Message

@@ -52,7 +52,7 @@ func leftoverItems(last *commonv1.BackupRun) []string {
 	return list[max(0, len(list)-maxLeftovers):]
 }
 
-// newTask returns what the runner is told of the current attempt.
+// newTask returns the task of the runner in the current attempt.
 func newTask(b Object, server backup.ServerKind, from source) backup.Task {
 	o, run := b.GetBackupOptions(), b.GetBackupStatus().Run
 	return backup.Task{

@@ -18,7 +18,7 @@ import (
 //   - times that are left out when clocks are put forward are due together, at the moment when that happens;
 //   - a time that comes twice when clocks are put back is due the first time.
 type schedule struct {
-	times *cron.SpecSchedule // on clocks that nobody puts forward or back
+	times *cron.SpecSchedule // on clocks that are never put forward or back
 	zone  *time.Location
 }
 
@@ -88,8 +88,8 @@ func (s *schedule) moment(shown time.Time) time.Time {
 	near := time.Date(shown.Year(), shown.Month(), shown.Day(), shown.Hour(), shown.Minute(), shown.Second(), 0, s.zone)
 	start, end := near.ZoneBounds()
 	var first time.Time
-	for _, beside := range []time.Time{start.Add(-time.Nanosecond), near, end} { // the zero time, where there is no bound, has an offset, too
-		_, offset := beside.In(s.zone).Zone()
+	for _, instant := range []time.Time{start.Add(-time.Nanosecond), near, end} { // the zero time, where there is no bound, has an offset, too
+		_, offset := instant.In(s.zone).Zone()
 		at := shown.Add(-time.Duration(offset) * time.Second).In(s.zone)
 		if wall(at).Equal(shown) && (first.IsZero() || at.Before(first)) {
 			first = at
@@ -127,7 +127,7 @@ func (s *schedule) dueUntil(first, now time.Time) (latest, before time.Time, cou
 		}
 		count++
 	}
-	if near := now.Add(-maxDeadline); near.After(latest) { // what is older cannot begin any more
+	if near := now.Add(-maxDeadline); near.After(latest) { // what is older cannot start any more
 		advance(s.next(near))
 	}
 	for advance(s.next(latest)) { // a day has 1440 minutes

@@ -15,7 +15,7 @@ const (
 	maxBackoff = 5 * time.Minute
 )
 
-// retryTime is when the next attempt may begin. It follows from the status alone, and so survives a restart of the operator. An attempt
+// retryTime is when the next attempt may start. It follows from the status alone, and so survives a restart of the operator. An attempt
 // that ended later than now did so before the clock went back: the next one waits no longer for that.
 func retryTime(run *commonv1.BackupRun, now time.Time) time.Time {
 	backoff := maxBackoff
@@ -32,7 +32,7 @@ func retryTime(run *commonv1.BackupRun, now time.Time) time.Time {
 	return ended.Add(backoff)
 }
 
-// giveUpTime is from when on no attempt at the current run begins.
+// giveUpTime is the time from which no attempt at the current run starts.
 func giveUpTime(b Object) time.Time {
 	return b.GetBackupStatus().Run.ScheduledTime.Add(deadline(b.GetBackupOptions()))
 }

@@ -1,4 +1,4 @@
-// Command backup-runner makes, reads and verifies the backups of one object: see backup.Task. It lies in the operator's image, and
+// Command backup-runner makes, reads and verifies the backups of one object: see backup.Task. It is in the operator's image, and
 // runs in pods of the object's namespace.
 package main
 

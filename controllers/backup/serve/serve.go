@@ -1,4 +1,4 @@
-// Package serve hands a backup that was fetched to the members of an etcd, and to nobody else. It is one command of the runner.
+// Package serve gives a backup that was fetched to the members of an etcd, and to no other client. It is one command of the runner.
 package serve
 
 import (
@@ -21,7 +21,7 @@ import (
 const (
 	// headerLimit bounds the time that a question takes to arrive, the handshake included.
 	headerLimit = 10 * time.Second
-	// endLimit is the time that those who read have when the server is told to end.
+	// endLimit is the time that those who read have when the server is asked to stop.
 	endLimit = 5 * time.Second
 )
 
@@ -31,7 +31,7 @@ type Options struct {
 	Address string
 	// Peers is the directory with ca.crt, tls.crt and tls.key.
 	Peers string
-	// Manifest and Data are the files that are handed out.
+	// Manifest and Data are the files that are served.
 	Manifest, Data string
 }
 
@@ -57,10 +57,10 @@ func (o Options) serve(ctx context.Context, listener net.Listener) error {
 		case <-ctx.Done():
 		case <-ended:
 		}
-		// What is asked for when ctx has ended is answered by a context of its own.
+		// What is asked for when ctx has ended is answered by its own context.
 		end, done := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
 		defer done()
-		_ = server.Shutdown(end) // whoever reads on is cut off, and asks again
+		_ = server.Shutdown(end) // a client that still reads is cut off, and asks again
 	}()
 	err := server.Serve(tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: o.security}))
 	if errors.Is(err, http.ErrServerClosed) {
@@ -69,7 +69,7 @@ func (o Options) serve(ctx context.Context, listener net.Listener) error {
 	return fmt.Errorf("serving the backup: %w", err)
 }
 
-// security is read anew at each handshake, as the certificates are renewed while it runs.
+// security is read again at each handshake, as the certificates are renewed while it runs.
 func (o Options) security(*tls.ClientHelloInfo) (*tls.Config, error) {
 	var texts [3][]byte
 	for i, name := range []string{"ca.crt", "tls.crt", "tls.key"} {

@@ -24,7 +24,7 @@ const (
 )
 
 // Etcd writes a snapshot of an etcd, with its checksum behind it, into an empty file. It is of a follower that has all that was
-// committed when the backup began; of the leader only if no follower is in sync. A snapshot is whole, or there is an error.
+// committed when the backup started; of the leader only if no follower is in sync. A snapshot is whole, or there is an error.
 func Etcd(ctx context.Context, from backup.Source, dir string, file *os.File) (Meta, error) {
 	as, err := etcdLoginOf(from, dir)
 	if err != nil {
@@ -162,9 +162,9 @@ func firstToReach(ctx context.Context, members []*etcdMember, revision int64, li
 	}
 }
 
-// metaOf is what the snapshot of a member is told by.
+// metaOf describes the snapshot of a member.
 func (e *etcdMember) metaOf(answer *clientv3.SnapshotResponse, revision int64) (Meta, error) {
-	version := answer.Version // of the data; servers before 3.6 do not tell it
+	version := answer.Version // of the data; servers before 3.6 do not report it
 	if version == "" {
 		version = e.version
 	}
@@ -181,7 +181,7 @@ func serverError(err error) error {
 	switch {
 	case errors.Is(rpctypes.Error(err), rpctypes.ErrAuthFailed): // another password is needed
 		return backup.Permanent(repeated)
-	// gRPC tells why a handshake failed in words alone.
+	// gRPC reports why a handshake failed in words alone.
 	case strings.Contains(words, "failed to verify certificate: "), strings.Contains(words, "remote error: tls: "):
 		return backup.Permanent(repeated)
 	}

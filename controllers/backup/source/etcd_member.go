@@ -70,7 +70,7 @@ func newEtcdClient(ctx context.Context, url string, as login, more ...grpc.DialO
 	return client, err
 }
 
-// failFast has a call fail, and tell why, when there is no connection. The library would wait for one, and know no more than that
+// failFast makes a call fail with the cause when there is no connection. The library would wait for one, and know no more than that
 // the time was over.
 func failFast(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	options ...grpc.CallOption,

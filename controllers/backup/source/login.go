@@ -44,7 +44,7 @@ func loginOf(from backup.Source, dir string) (login, error) {
 	return login{user, password, secure}, err
 }
 
-// etcdLoginOf is loginOf for a server that may let in whoever connects: there is no username then.
+// etcdLoginOf is loginOf for a server that may require no login: there is no username then.
 func etcdLoginOf(from backup.Source, dir string) (login, error) {
 	if _, err := readWord(dir, "username"); errors.Is(err, fs.ErrNotExist) {
 		secure, err := tlsConfig(from, dir)

@@ -42,7 +42,7 @@ func startServer(dir, program string, words ...string) (*scratchServer, error) {
 		return nil, fmt.Errorf("starting %s: %w", program, err)
 	}
 	go func() {
-		_ = s.command.Wait() // its state tells how it has ended
+		_ = s.command.Wait() // its state says how it has ended
 		close(s.ended)
 	}()
 	return s, nil
@@ -73,7 +73,7 @@ func (s *scratchServer) wait(ctx context.Context) error {
 	return nil
 }
 
-// exitError tells how the server has ended, in its last words.
+// exitError reports how the server has ended, with its last output.
 func (s *scratchServer) exitError() error {
 	return fmt.Errorf("%s has ended, %s: %s", s.command.Args[0], s.command.ProcessState, s.printed)
 }

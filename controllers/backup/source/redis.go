@@ -20,7 +20,7 @@ const (
 	catchUpLimit = time.Minute
 )
 
-// Redis writes a dump of a Redis to w. It is of a replica that has all that the master had when the backup began; of the master
+// Redis writes a dump of a Redis to w. It is of a replica that has all that the master had when the backup started; of the master
 // only if no replica is connected to it. A dump is whole, or there is an error. Reading w slowly would make the server give up
 // the dump, so w should be a file.
 func Redis(ctx context.Context, from backup.Source, dir string, w io.Writer) (Meta, error) {
@@ -63,9 +63,9 @@ func checkSourceUID(from backup.Source, dir string) error {
 	return err
 }
 
-// openNodes connects to all servers, and returns those that answer: there must be a master among them, and no other. One that was
-// replaced while it hung may be a master still, as long as nobody has told it; the next one may have died meanwhile. It is known by
-// its history.
+// openNodes connects to all servers, and returns those that answer: there must be exactly one master among them. A master that was
+// replaced while it hung may still call itself a master until another server tells it, and the next master may have died in the
+// meantime. The former master is recognized by its history.
 func openNodes(ctx context.Context, from backup.Source, as login) (nodes []*redisNode, err error) {
 	if len(from.Endpoints) > maxRedisNodes {
 		return nil, fmt.Errorf("%d servers are more than %d", len(from.Endpoints), maxRedisNodes)

@@ -52,7 +52,7 @@ func dialRedis(ctx context.Context, endpoint string, as login) (*redisConn, erro
 	c := &redisConn{Conn: connection, timeout: replyTimeout}
 	c.release = context.AfterFunc(ctx, func() { _ = connection.Close() })
 	c.reader = bufio.NewReaderSize(timed{c}, readBuffer)
-	if err := c.tell("AUTH", as.user, as.password); err != nil {
+	if err := c.do("AUTH", as.user, as.password); err != nil {
 		c.close()
 		return nil, fmt.Errorf("logging in: %w", err)
 	}
@@ -114,8 +114,8 @@ func (r *redisConn) send(words ...string) error {
 	return err
 }
 
-// tell sends a command that is answered by a status. A refusal is an error.
-func (r *redisConn) tell(words ...string) error {
+// do sends a command that is answered by a status. A refusal is an error.
+func (r *redisConn) do(words ...string) error {
 	if err := r.send(words...); err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (r *redisConn) line() (string, error) {
 	}
 }
 
-// info asks for what the server tells of itself, by names.
+// info asks for what the server reports of itself, by names.
 func (r *redisConn) info() (map[string]string, error) {
 	if err := r.send("INFO"); err != nil {
 		return nil, err

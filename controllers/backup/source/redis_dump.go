@@ -26,7 +26,7 @@ func (r *redisConn) beginSync() (replicationID string, offset int64, err error) 
 		{"REPLCONF", "rdb-only", "1"},
 		{"REPLCONF", "capa", "eof", "capa", "psync2"},
 	} {
-		if err := r.tell(words...); err != nil {
+		if err := r.do(words...); err != nil {
 			return "", 0, err
 		}
 	}
@@ -80,7 +80,7 @@ func (r *redisConn) payload() (io.Reader, error) {
 	return &sizedReader{from: r.reader, left: size}, nil
 }
 
-// sizedReader reads so many bytes. If there are fewer, the dump was broken off.
+// sizedReader reads that many bytes. If there are fewer, the dump was broken off.
 type sizedReader struct {
 	from io.Reader
 	left int64

@@ -1,5 +1,5 @@
 // Package source reads the data of running servers for a backup, and starts scratch servers from such data to verify it. What the
-// servers say is bounded, and believed only as far as it can be checked.
+// servers say is bounded, and is checked where it can be.
 package source
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
-// Meta is what a source tells of the data it gave.
+// Meta describes the data that a source gave.
 type Meta struct {
 	// ServerVersion that the data was read from.
 	ServerVersion string
@@ -36,9 +36,9 @@ const (
 	dialTimeout = 10 * time.Second
 	// replyTimeout is the time for one short reply.
 	replyTimeout = 10 * time.Second
-	// progressTimeout is for how long nothing may arrive of a dump. Servers that prepare one say every second that they do.
+	// progressTimeout is for how long nothing may arrive of a dump. A server that prepares a dump reports that every second.
 	progressTimeout = time.Minute
-	// pollInterval is how often it is looked whether a server has come so far.
+	// pollInterval is the time between two looks at a server that is waited for.
 	pollInterval = 100 * time.Millisecond
 	// maxSecret bounds a file with a login or a certificate, in bytes: a Secret has no more.
 	maxSecret = 1 << 20

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// etcdLogRoom is what etcd writes beside the data, in bytes: two parts of its log, which it reserves before it writes
+	// etcdLogRoom is what etcd writes in addition to the data, in bytes: two parts of its log, which it reserves before it writes
 	// (wal.SegmentSizeBytes, 64 MB), and the rest.
 	etcdLogRoom = 192 << 20
 	// The sockets of a scratch server in its directory. etcd names them host:port.
@@ -31,7 +31,7 @@ const (
 	restoredDir = "restored"
 	// tokenKeyFile is the key of its tokens, in that directory.
 	tokenKeyFile = "token.key"
-	// scratchPeer is where the scratch server says that its peers would find it. Nobody asks: it is alone.
+	// scratchPeer is where the scratch server says that its peers would find it. No peer asks: it is alone.
 	scratchPeer = "http://127.0.0.1:2380"
 )
 
@@ -149,7 +149,7 @@ func leads(ctx context.Context, client *clientv3.Client) (bool, error) {
 	return err == nil && status.Leader != 0, nil
 }
 
-// checkKeys has the server hash all keys and values at the revision, which takes reading them. It may have gone on from there by
+// checkKeys has the server hash all keys and values at the revision, which takes reading them. It may have later revisions by
 // now: leases end.
 func (s *scratchServer) checkKeys(ctx context.Context, client *clientv3.Client, revision int64) error {
 	hashed, err := client.HashKV(ctx, client.Endpoints()[0], revision)

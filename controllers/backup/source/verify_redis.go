@@ -21,7 +21,7 @@ import (
 // redisPrograms are the servers of the images, of which one has one.
 var redisPrograms = []string{"redis-server", "valkey-server"}
 
-// uncountedDatabases is how many databases a server gets for a dump that does not tell.
+// uncountedDatabases is how many databases a server gets for a dump that does not say how many it needs.
 const uncountedDatabases = 1024
 
 // VerifyRedis starts the server that is on the path from a dump, and compares what it has loaded with the manifest. It works in
@@ -121,7 +121,7 @@ func (s *scratchServer) checkLoaded(ctx context.Context, socket string, want int
 
 var emptyKeys = regexp.MustCompile(`empty keys skipped: ([0-9]{1,18})`)
 
-// skippedEmpty reads from what a server prints how many keys it has not loaded as they were empty. It tells that nowhere else.
+// skippedEmpty reads from what a server prints how many keys it has not loaded as they were empty. It reports that nowhere else.
 func skippedEmpty(printed string) int64 {
 	found := emptyKeys.FindStringSubmatch(printed)
 	if found == nil {
@@ -131,7 +131,7 @@ func skippedEmpty(printed string) int64 {
 	return n
 }
 
-// askSocket asks the server behind a socket what it tells of itself.
+// askSocket returns the INFO of the server behind a socket.
 func askSocket(ctx context.Context, socket string) (map[string]string, error) {
 	connection, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "unix", socket)
 	if err != nil {

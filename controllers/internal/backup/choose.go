@@ -11,7 +11,7 @@ import (
 // item is a backup of; it is empty if the manifest names none. Only one source counts: the one that is asked for, or else the one of the
 // latest backup, verified or not. An earlier source had other data.
 //
-// Where the latest was begun after now it refuses: a clock was wrong, or is, or somebody made up the name so that it stays the latest;
+// Where the latest was started after now it refuses: a clock was or is wrong, or somebody forged the name so that it stays the latest;
 // an earlier one in its place would be a surprise. Its error is permanent where time does not fix it.
 func (c Choice) Of(items []Item, now time.Time, sourceOf func(Item) (string, error)) (Item, error) {
 	unverified, others, source := 0, 0, c.Source

@@ -10,16 +10,16 @@ const clockSkew = time.Hour
 
 // Clocks are the times of a run by two clocks. Which of them is right cannot be known, only that they differ.
 type Clocks struct {
-	// Begun is when the attempt began, by the operator's clock.
-	Begun time.Time
+	// Started is when the attempt started, by the operator's clock.
+	Started time.Time
 	// Now is the present time, by the clock of the runner's node.
 	Now time.Time
 }
 
 // earlier of the two: a clock that is ahead must not make all items old.
 func (c Clocks) earlier() time.Time {
-	if c.Begun.Before(c.Now) {
-		return c.Begun
+	if c.Started.Before(c.Now) {
+		return c.Started
 	}
 	return c.Now
 }
@@ -32,7 +32,7 @@ func (c Clocks) disagreement(m Manifest, stored time.Time) string {
 		one, other   string
 		first, later time.Time
 	}{
-		{"the operator's clock", node, c.Begun, m.Started},
+		{"the operator's clock", node, c.Started, m.Started},
 		{"the store's clock", node, stored, m.Written},
 		{node, node + " when it wrote the backup", c.Now, later(c.Now, m.Written)},
 	} {

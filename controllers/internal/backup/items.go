@@ -30,7 +30,7 @@ type Item struct {
 	Written time.Time
 }
 
-// Items reads the listing of a folder, the newest item first. Objects of another kind and somebody else's are left out.
+// Items reads the listing of a folder, the newest item first. Objects of another kind or of another program are left out.
 func Items(kind ServerKind, objects iter.Seq2[Object, error]) ([]Item, error) {
 	found := map[string]*Item{}
 	for object, err := range objects {
@@ -42,8 +42,8 @@ func Items(kind ServerKind, objects iter.Seq2[Object, error]) ([]Item, error) {
 			continue
 		}
 		if found[name] == nil {
-			begun, _ := ItemTime(name) // which ItemOf has read
-			found[name] = &Item{Name: name, Time: begun, DataSize: -1}
+			started, _ := ItemTime(name) // which ItemOf has read
+			found[name] = &Item{Name: name, Time: started, DataSize: -1}
 		}
 		switch object.Name {
 		case DataName(kind, name):

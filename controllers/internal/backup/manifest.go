@@ -11,7 +11,7 @@ type Manifest struct {
 	Kind   ServerKind `json:"kind"`
 	// Item is the backup's name.
 	Item string `json:"item"`
-	// Time when the backup was begun.
+	// Time when the backup was started.
 	Time time.Time `json:"time"`
 	// Size of the data in the store, in bytes, and its SHA-256 in hexadecimal.
 	Size   int64  `json:"size"`
@@ -21,7 +21,7 @@ type Manifest struct {
 	// RawSize and RawSHA256 are those of the data before its compression.
 	RawSize   int64  `json:"rawSize"`
 	RawSHA256 string `json:"rawSHA256"`
-	// SourceUID is the UID of the EtcdCluster or Redis, by which sources are told apart. Releases before Source have only this.
+	// SourceUID is the UID of the EtcdCluster or Redis, which distinguishes sources. Releases before Source have only this.
 	SourceUID string `json:"sourceUID"`
 	// Source says what was backed up.
 	Source Origin `json:"source,omitzero"`

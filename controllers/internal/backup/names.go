@@ -1,5 +1,5 @@
 // Package backup holds what the operator, its runner and the restores agree on: how a backup is named and described in a store,
-// what a runner is told, and what it answers. It is pure.
+// what a runner has to do, and what it answers. It is pure.
 package backup
 
 import (
@@ -27,7 +27,7 @@ const (
 	Redis ServerKind = "redis"
 )
 
-// itemTime is how an item's name tells when it was begun.
+// itemTime is the layout of the start time in an item's name.
 const itemTime = "20060102T150405Z"
 
 // The ends of the names of a backup's objects.
@@ -43,12 +43,12 @@ var itemName = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}$`)
 func Folder(namespace, name string) string { return path.Join(namespace, name) }
 
 // ItemName names one attempt at a backup: its time in UTC and eight digits that follow from the attempt.
-func ItemName(begun time.Time, owner string, scheduled time.Time, attempt int32) string {
+func ItemName(started time.Time, owner string, scheduled time.Time, attempt int32) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%d", owner, scheduled.Unix(), attempt))
-	return begun.UTC().Format(itemTime) + "-" + hex.EncodeToString(sum[:4])
+	return started.UTC().Format(itemTime) + "-" + hex.EncodeToString(sum[:4])
 }
 
-// ItemTime reads from an item's name when it was begun.
+// ItemTime reads from an item's name when it was started.
 func ItemTime(item string) (time.Time, error) {
 	if !itemName.MatchString(item) {
 		return time.Time{}, fmt.Errorf("%q is not the name of a backup, such as 20060102T150405Z-89abcdef", item)
@@ -70,7 +70,7 @@ func VerifiedName(kind ServerKind, item string) string {
 }
 
 // ItemOf reads the item from the name of one of its objects within its folder; it is not ok for an object of another kind or
-// somebody else's.
+// of another program.
 func ItemOf(kind ServerKind, object string) (item string, ok bool) {
 	for _, suffix := range []string{dataSuffix, manifestSuffix, verifiedSuffix} {
 		if item, ok = strings.CutSuffix(object, "."+string(kind)+suffix); ok {

@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
-// A termination message is hostile input: whoever may write into the pod, or is the server whose words the runner repeats, may have
-// made it.
+// A termination message is hostile input: it may be of a program that can write into the pod, or of the server whose words the runner
+// repeats.
 
 const (
 	// MaxItems is how many items a status has: that is their bound in api/common/v1.
@@ -63,11 +63,11 @@ func ReadFetch(ended corev1.ContainerStateTerminated) Result {
 
 // fitItem returns an item as a status may hold it; fit is false where there is no such.
 func fitItem(item commonv1.BackupItem) (_ commonv1.BackupItem, fit bool) {
-	begun, err := ItemTime(item.Name)
+	started, err := ItemTime(item.Name)
 	if err != nil || !isSHA256(item.SHA256) || item.Size < 0 || item.Revision < 0 || item.Offset < 0 {
 		return commonv1.BackupItem{}, false
 	}
-	item.Time = metav1.NewTime(begun)
+	item.Time = metav1.NewTime(started)
 	item.ServerVersion = untrusted.Sanitize(item.ServerVersion[:min(len(item.ServerVersion), maxVersion)])
 	return item, true
 }

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// abandonedAfter is for how long an item without manifest may still be written: a run's attempts begin within startingDeadline, at
+	// abandonedAfter is for how long an item without manifest may still be written: a run's attempts start within startingDeadline, at
 	// most a day, and the last of them takes its time.
 	abandonedAfter = 48 * time.Hour
 	// MaxDeleted is how many backups one run deletes at most: as many as it has made, and one, so that it catches up after runs that
@@ -30,7 +30,7 @@ type Entry struct {
 	Unread bool
 }
 
-// isSound reports whether its manifest can be read and its data is there, as far as the listing says.
+// isSound reports whether its manifest can be read and the listing has its data.
 func (e Entry) isSound() bool {
 	return e.Complete && e.Manifest != nil && e.Manifest.Size == e.DataSize
 }
@@ -193,5 +193,5 @@ func (r retention) isLastOfItsHistory(i int) bool {
 // hasNoKeys reports whether it is of a Redis that had none to lose.
 func (m Manifest) hasNoKeys() bool { return m.Kind == Redis && m.Keys == 0 }
 
-// history identifies what goes on changing from one backup to the next. A restore begins another one, and so does a loss.
+// history identifies data that changes from one backup to the next. A restore starts another history, and so does a loss.
 func (m Manifest) history() string { return strings.Join([]string{m.ClusterID, m.Dataset}, "/") }

@@ -72,7 +72,7 @@ func midnight(day int) time.Time { return at(day, 'v').Time }
 func lastRun(list []Entry, rule *commonv1.BackupRetention, verify bool) Run {
 	run := Run{Rule: rule, Verify: verify}
 	if len(list) > 0 {
-		run.Item, run.Clocks = list[0].Name, Clocks{Begun: list[0].Time, Now: list[0].Time}
+		run.Item, run.Clocks = list[0].Name, Clocks{Started: list[0].Time, Now: list[0].Time}
 	}
 	return run
 }
@@ -204,7 +204,7 @@ func TestNothingIsDeletedWhileClocksDisagree(t *testing.T) {
 			made.Manifest.Started, made.Manifest.Written = made.Time.Add(c.started), made.Time.Add(c.written)
 			made.Written = made.Time.Add(c.stored)
 			run := lastRun(list, keepLast(1), true)
-			run.Clocks = Clocks{Begun: made.Time.Add(c.operator), Now: made.Time.Add(c.now)}
+			run.Clocks = Clocks{Started: made.Time.Add(c.operator), Now: made.Time.Add(c.now)}
 			if c.newest > 0 {
 				other := entries(strings.Repeat(". ", c.newest-1) + "v")
 				if c.newest == 5 {

@@ -20,7 +20,7 @@ const (
 	CommandBackup = "backup"
 	// CommandFetch reads an item back from the store into ScratchDir, decompressed, and checks both sums.
 	CommandFetch = "fetch"
-	// CommandServe hands what was fetched to members of an etcd, who show a certificate of PeersDir's authority (package serve).
+	// CommandServe gives what was fetched to members of an etcd, which show a certificate of PeersDir's authority (package serve).
 	CommandServe = "serve"
 	// CommandVerify runs in the server's image, without any secret: it starts a server from what was fetched and compares it with
 	// the manifest. Its exit code is the verdict.
@@ -43,14 +43,14 @@ const (
 	ManifestFile   = ScratchDir + "/manifest.json"
 )
 
-// Where CommandServe hands out what was fetched: by TLS, with certificates on both sides.
+// Where CommandServe serves what was fetched: by TLS, with certificates on both sides.
 const (
 	ServePort    = 8443
 	ManifestPath = "/manifest" // ManifestFile
 	DataPath     = "/data"     // DataFile
 )
 
-// Task is what a runner is told.
+// Task is what a runner has to do.
 type Task struct {
 	Kind ServerKind `json:"kind"`
 	// Store as the object has it; its secrets are in StoreSecretDir and StoreCADir, a volume is at StoreDir.
@@ -61,7 +61,7 @@ type Task struct {
 	Item string `json:"item,omitempty"`
 	// Choose says which item to fetch where none is named, and whether a named one may be unverified. Without it, it may.
 	Choose *Choice `json:"choose,omitempty"`
-	// Time when the backup was begun.
+	// Time when the backup was started.
 	Time time.Time `json:"time,omitzero"`
 	// Leftovers are items of earlier attempts; what is there of them is deleted, unless it is verified.
 	Leftovers []string `json:"leftovers,omitempty"`
@@ -81,7 +81,7 @@ type Task struct {
 type Choice struct {
 	// Before: the latest that was started before; zero means the latest of all.
 	Before time.Time `json:"before,omitzero"`
-	// AllowUnverified takes one that was not verified, too.
+	// AllowUnverified accepts a backup that was not verified, too.
 	AllowUnverified bool `json:"allowUnverified,omitempty"`
 	// Source is the UID of what was backed up; empty means that of the latest backup, or any where an item is named.
 	Source string `json:"source,omitempty"`
@@ -108,7 +108,7 @@ type Source struct {
 }
 
 // FetchTask has the backup of a reference fetched, for a server of that version. namespace is that of the object which has the
-// reference. fetched is the item that it was told of before, if any: another pod must not choose another.
+// reference. fetched is the item that an earlier pod has fetched, if any: another pod must not choose another.
 func FetchTask(kind ServerKind, from commonv1.BackupReference, namespace, fetched, version string) Task {
 	choice := &Choice{AllowUnverified: from.AllowUnverified, Source: from.Source} // also of one that is named
 	if from.Before != nil {

@@ -19,13 +19,13 @@ const (
 	Root = "root"
 	// method is how tokens are signed: with one key for all who sign and check them.
 	method = "HS256"
-	// life is for how long a token is taken. The clocks of who signs it and of a member may differ by as much.
+	// life is for how long a token is accepted. The clocks of its signer and of a member may differ by as much.
 	life = 10 * time.Minute
 	// lastRevision of etcd's users is later than every real one: a token of an earlier one is refused.
 	lastRevision = 1 << 53
 )
 
-// Argument has etcd sign its own tokens with the key in a file, and take all that are signed with it. Its own live for ttl, a
+// Argument has etcd sign its own tokens with the key in a file, and accept all that are signed with it. Its own live for ttl, a
 // time.Duration as text: https://etcd.io/docs/v3.6/op-guide/authentication/rbac/.
 func Argument(keyFile, ttl string) string {
 	return "--auth-token=jwt,sign-method=" + method + ",priv-key=" + keyFile + ",ttl=" + ttl
@@ -36,7 +36,7 @@ func Argument(keyFile, ttl string) string {
 type Signer struct {
 	key   []byte
 	clock func() time.Time
-	// revision of etcd's users that the token is of. A read of keys takes just the current one.
+	// revision of etcd's users that the token is of. A read of keys accepts only the current one.
 	revision atomic.Uint64
 }
 
@@ -66,6 +66,6 @@ func (s *Signer) sign() string {
 	claims := fmt.Sprintf(`{"username":%q,"revision":%d,"exp":%d}`, Root, s.revision.Load(), s.clock().Add(life).Unix())
 	text := encode([]byte(`{"alg":"`+method+`","typ":"JWT"}`)) + "." + encode([]byte(claims))
 	mac := hmac.New(sha256.New, s.key)
-	_, _ = mac.Write([]byte(text)) // of which there is no error
+	_, _ = mac.Write([]byte(text)) // it returns no error
 	return text + "." + encode(mac.Sum(nil))
 }

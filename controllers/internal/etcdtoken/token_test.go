@@ -9,7 +9,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-func TestATokenTellsNothingButWhoIsThere(t *testing.T) {
+func TestATokenHasOnlyUserRevisionAndExpiry(t *testing.T) {
 	signer := New([]byte("key"), func() time.Time { return time.Unix(1000, 0) })
 	for _, c := range []struct {
 		when, claims string

@@ -35,7 +35,7 @@ func (b *body) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// matches reports whether the dump has its own checksum, and returns an error if it has another. A server can be told to write
+// matches reports whether the dump has its own checksum, and returns an error if it has another. A server can be configured to write
 // none, by rdbchecksum.
 func (c *checksum) matches() (bool, error) {
 	if len(c.Last()) < checksumSize {

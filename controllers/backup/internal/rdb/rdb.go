@@ -1,5 +1,5 @@
 // Package rdb reads dumps of Redis and Valkey: it checks them and counts their keys, in one pass and with little memory, whatever
-// their size. It keeps no value. The format is told by rdb.c and rdb.h of Redis 7.4. It is pure.
+// their size. It keeps no value. The format is described by rdb.c and rdb.h of Redis 7.4. It is pure.
 package rdb
 
 import (
@@ -16,7 +16,7 @@ import (
 // Uncounted is the number of keys of a dump with a value whose layout is not known.
 const Uncounted = -1
 
-// Dump is what a dump tells of itself.
+// Dump describes a dump.
 type Dump struct {
 	// Version of the format, which an earlier server cannot load: 10 is of Redis 7.0, 11 of 7.2 and Valkey 8, 12 of Redis 7.4
 	// and 8.0, 80 of Valkey 9.
@@ -85,7 +85,7 @@ func (r *reader) version() int {
 	return int(version) //nolint:gosec // of 16 bits
 }
 
-// These stand before keys, in place of a value's type (RDB_OPCODE_* in rdb.h).
+// These come before keys, in place of a value's type (RDB_OPCODE_* in rdb.h).
 const (
 	opSlotInfo   = 244
 	opFunction   = 245

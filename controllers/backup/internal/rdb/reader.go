@@ -45,7 +45,7 @@ func (r *reader) byte() byte {
 	return b
 }
 
-// skip skips so many bytes.
+// skip skips n bytes.
 func (r *reader) skip(n uint64) {
 	for n > 0 && r.err == nil {
 		part := min(n, math.MaxInt32)
@@ -76,7 +76,7 @@ func (r *reader) number(size int) uint64 {
 	return n
 }
 
-// The first two bits of a length tell how long it is itself (RDB_*LEN in rdb.h).
+// The first two bits of a length say how many bytes it has itself (RDB_*LEN in rdb.h).
 const (
 	length6Bits  = 0
 	length14Bits = 1
@@ -85,7 +85,7 @@ const (
 	encodedBits  = 3
 )
 
-// lengthOrEncoding reads a length, or how the string is encoded that stands there.
+// lengthOrEncoding reads a length, or how the string that follows is encoded.
 func (r *reader) lengthOrEncoding() (n uint64, encoded bool) {
 	first := r.byte()
 	switch {
@@ -118,7 +118,7 @@ func (r *reader) lengths(count int) {
 	}
 }
 
-// each reads a count, and so many elements: each has at least one byte, so a count that is too high ends with the dump.
+// each reads a count, and that many elements: each has at least one byte, so a count that is too high ends with the dump.
 func (r *reader) each(skipElement func()) {
 	for n := r.length(); n > 0 && r.err == nil; n-- {
 		skipElement()

@@ -69,7 +69,7 @@ func (r *reader) value(valueType byte) {
 	}
 }
 
-// decimal skips a number that is written as a text; some lengths stand for what is no number.
+// decimal skips a number that is written as a text; some lengths mean NaN or an infinity.
 func (r *reader) decimal() {
 	if size := r.byte(); size < 253 {
 		r.skip(uint64(size))
@@ -86,7 +86,7 @@ const (
 	moduleString = 5
 )
 
-// moduleValue skips what a module has written, each part of which tells its kind.
+// moduleValue skips what a module has written, each part of which starts with its kind.
 func (r *reader) moduleValue() {
 	for r.err == nil {
 		switch r.length() {

@@ -17,8 +17,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
 
-// spoolFile on the scratch volume gets the data as fast as the server sends it. A store may be slow, and a server ends a link to
-// somebody who reads slowly.
+// spoolFile on the scratch volume gets the data as fast as the server sends it. A store may be slow, and a server closes the connection of
+// a client that reads slowly.
 const spoolFile = "dump"
 
 // backup writes a new item: data first, manifest last. Of an item that it does not finish it leaves nothing, if the store lets it.

@@ -165,7 +165,7 @@ func (t task) check(file string, m backup.Manifest) (requiresLogin bool, err err
 	return false, backup.Permanent(fmt.Errorf("%s is not a backup: %w", t.data(m.Item), err))
 }
 
-// permanentUnlessVerifying marks what is wrong with an item's data: whoever restores it finds it again. A run that has just written it
+// permanentUnlessVerifying marks what is wrong with an item's data: a restore meets it again. A run that has just written it
 // writes another.
 func (t task) permanentUnlessVerifying(err error) error {
 	if t.Verify {

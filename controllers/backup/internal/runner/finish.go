@@ -11,7 +11,7 @@ import (
 )
 
 // finish marks the item as verified if that was asked for, deletes what retention does not keep, and lists what is left. From the
-// mark on the backup is good, whatever fails: that is a warning, or the whole backup would be made again.
+// mark on the backup is good, whatever fails: that is a warning, or the whole backup would be repeated.
 func (e Environment) finish(ctx context.Context, t task) (backup.Result, error) {
 	var result backup.Result
 	m, err := t.readManifest(ctx, t.Item)
@@ -31,7 +31,7 @@ func (e Environment) finish(ctx context.Context, t task) (backup.Result, error) 
 		return result, nil
 	}
 	l := listing{task: t, items: items, known: map[string]read{t.Item: {manifest: m}}}
-	left, held, err := l.retain(ctx, backup.Clocks{Begun: t.Time, Now: e.Clock.Now()})
+	left, held, err := l.retain(ctx, backup.Clocks{Started: t.Time, Now: e.Clock.Now()})
 	result.Held, result.Warning = held, warningOf(err)
 	for _, item := range left {
 		if !l.describe(ctx, item, &result) {

@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
-// sanitize puts what was said by others on one line, and bounds it line by line: joined errors have one line each.
+// sanitize puts text of a store or a server on one line, and bounds it line by line: joined errors have one line each.
 func sanitize(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -21,7 +21,7 @@ func sanitize(text string) string {
 	return strings.Join(lines, "; ")
 }
 
-// maxLines of an error that are told. With the bound of untrusted.Sanitize on each they leave room for an item.
+// maxLines is how many lines of an error are reported. With the bound of untrusted.Sanitize on each they leave room for an item.
 const maxLines = 3
 
 // leave writes the result as the container's termination message. What does not fit is left out: first items, the oldest first, then

@@ -69,11 +69,11 @@ const (
 	usage = "usage: backup-runner install DIR | backup-runner backup|fetch|serve|verify|finish --task JSON"
 	// MemoryLimit has the garbage collector work harder before a container's limit is reached, in bytes.
 	MemoryLimit = 40 << 20
-	// cleanupTimeout bounds what is done after a pod was told to end: it has 30 s.
+	// cleanupTimeout bounds what is done after a pod was asked to stop: it has 30 s.
 	cleanupTimeout = 20 * time.Second
 )
 
-// Main does what its arguments say until it is told to end. It leaves a backup.Result as the termination message, and returns the
+// Main does what its arguments say until it is asked to stop. It leaves a backup.Result as the termination message, and returns the
 // exit code.
 func Main(args []string, e Environment) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)

@@ -30,7 +30,7 @@ func (s *sum) Write(b []byte) (int, error) {
 // hex is the SHA-256 in hexadecimal.
 func (s *sum) hex() string { return hex.EncodeToString(s.hash.Sum(nil)) }
 
-// compressed gives what is read as it is stored, and the sum of that, which is complete at the end. Whoever does not read to the end
+// compressed gives what is read as it is stored, and the sum of that, which is complete at the end. A caller that does not read to the end
 // must close it.
 func compressed(from io.Reader, by commonv1.BackupCompression) (io.ReadCloser, *sum) {
 	stored := newSum()

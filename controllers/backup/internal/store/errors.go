@@ -32,7 +32,7 @@ func (e *Error) Error() string { return e.Action + ": " + e.Words }
 // Unwrap returns fs.ErrExist, fs.ErrNotExist or what else is known of the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// wrapError tells an error of a store, and marks it if another attempt would meet it again. Secrets are taken out of the words, which
+// wrapError describes an error of a store, and marks it if another attempt would meet it again. Secrets are taken out of the words, which
 // may repeat what the store was sent.
 func wrapError(action string, err error, secrets ...string) error {
 	if _, alreadyWrapped := errors.AsType[*Error](err); err == nil || alreadyWrapped {
@@ -62,7 +62,7 @@ func alreadyThere(name string) error {
 	return &Error{Action: "writing " + name, Words: "it is there already, and a backup is never overwritten", cause: fs.ErrExist}
 }
 
-// describe says what an error means to whoever has made the store.
+// describe says what an error means to the user of the store.
 func describe(err error) string {
 	if response, ok := errors.AsType[minio.ErrorResponse](err); ok {
 		return response.Code + ": " + response.Error()
@@ -114,10 +114,10 @@ func isPermanent(err error) bool {
 	return errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// The limits of a connection to a store. A store may be slow; it may not stand still.
+// The limits of a connection to a store. A store may be slow; it must not stop.
 const (
 	connectTimeout  = 15 * time.Second
 	progressTimeout = 120 * time.Second
-	// cleanupTimeout bounds the removal of what was written, which a pod that is told to end still does: it has 30 s.
+	// cleanupTimeout bounds the removal of what was written, which a pod that is asked to stop still does: it has 30 s.
 	cleanupTimeout = 15 * time.Second
 )

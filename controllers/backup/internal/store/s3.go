@@ -23,7 +23,7 @@ const (
 	// amazon is the endpoint where none is named; the client adds the region.
 	amazon        = "https://s3.amazonaws.com"
 	defaultRegion = "us-east-1"
-	// maxTries of one request that the server did not take, such as with 503.
+	// maxTries of one request that the server did not accept, such as with 503.
 	maxTries = 3
 )
 
@@ -86,7 +86,7 @@ func (s *s3Store) Get(ctx context.Context, name string) (io.ReadCloser, int64, e
 	return &s3Content{content: content, store: s, name: name}, info.Size, nil
 }
 
-// s3Content tells what goes wrong while an object is read.
+// s3Content wraps errors that occur while an object is read.
 type s3Content struct {
 	content io.ReadCloser
 	store   *s3Store
@@ -108,7 +108,7 @@ func (s *s3Store) Stat(ctx context.Context, name string) (int64, error) {
 		return 0, err
 	}
 	info, err := s.client.StatObject(ctx, s.bucket, s.key(name), minio.StatObjectOptions{})
-	if err != nil { // an answer to HEAD has no words, and does not tell a missing bucket from a missing object
+	if err != nil { // an answer to HEAD has no words, and does not distinguish a missing bucket from a missing object
 		content, _, _, reason := s.client.GetObject(ctx, s.bucket, s.key(name), minio.GetObjectOptions{})
 		if reason == nil {
 			reason = errors.Join(err, content.Close())

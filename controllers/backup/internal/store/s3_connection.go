@@ -47,8 +47,8 @@ func newTransport(authorities *x509.CertPool, progress time.Duration) http.Round
 	}}
 }
 
-// movingConn is a connection that fails when neither side has sent anything for so long. Each read and write extends the deadline of
-// both: while an answer is awaited, a slow upload goes on.
+// movingConn is a connection that fails when neither side has sent anything for that time. Each read and write extends the deadline of
+// both: while an answer is awaited, a slow upload continues.
 type movingConn struct {
 	net.Conn
 	limit time.Duration

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// partSize of an upload in bytes. S3 takes no smaller ones than 5 MiB; a part is held in memory, to be sent again.
+	// partSize of an upload in bytes. S3 accepts no smaller ones than 5 MiB; a part is held in memory, to be sent again.
 	partSize = 8 << 20
-	// maxParts that S3 takes of an object (https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html).
+	// maxParts that S3 accepts of an object (https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html).
 	maxParts = 10_000
 )
 

@@ -24,9 +24,9 @@ type Store interface {
 	// Put writes a whole object or none. It refuses a name that exists: then errors.Is(err, fs.ErrExist). What it has written of an
 	// object that fails is removed, even if the context has ended.
 	Put(ctx context.Context, name string, content io.Reader) error
-	// Get opens an object for reading, and tells its size in bytes. Where there is none, errors.Is(err, fs.ErrNotExist).
+	// Get opens an object for reading, and returns its size in bytes. Where there is none, errors.Is(err, fs.ErrNotExist).
 	Get(ctx context.Context, name string) (content io.ReadCloser, size int64, err error)
-	// Stat tells an object's size in bytes. Where there is none, errors.Is(err, fs.ErrNotExist).
+	// Stat returns an object's size in bytes. Where there is none, errors.Is(err, fs.ErrNotExist).
 	Stat(ctx context.Context, name string) (size int64, err error)
 	// List gives a folder's objects, named within that folder, in no particular order, and at last an error if there was one, such as
 	// more than MaxObjects names. A folder that does not exist has none.

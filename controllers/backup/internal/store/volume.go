@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
 
-// volumeStore is a folder of a volume. Nothing leads out of it, neither a name nor a link that somebody has put there.
+// volumeStore is a folder of a volume. Nothing leads out of it, neither a name nor a link that another program has put there.
 type volumeStore struct{ root *os.Root }
 
 // What is made on a volume is readable by its group, which Kubernetes sets to a pod's fsGroup.
@@ -22,7 +22,7 @@ const (
 	fileMode   = 0o640
 )
 
-// openVolume opens a folder of the volume that is mounted at dir, and makes it if it is missing.
+// openVolume opens a folder of the volume that is mounted at dir, and creates it if it is missing.
 func openVolume(dir, folder string) (*volumeStore, error) {
 	volume, err := os.OpenRoot(dir)
 	if err != nil {
@@ -60,7 +60,7 @@ func (v *volumeStore) Get(_ context.Context, name string) (io.ReadCloser, int64,
 	if err != nil {
 		return nil, 0, wrapError("reading "+name, err)
 	}
-	// Somebody may replace it now. Without O_NONBLOCK, to open a named pipe takes until somebody writes to it.
+	// Another program may replace it now. Without O_NONBLOCK, opening a named pipe waits until a writer opens it.
 	file, err := v.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, wrapError("reading "+name, err)

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// An object is written to a hidden file beside it, which gets its name when all of it is on the disk.
+// An object is written to a hidden file in the same folder, which gets its name when all of it is on the disk.
 const (
 	partialPrefix = "."
 	partialSuffix = ".partial"
@@ -51,7 +51,7 @@ func (v *volumeStore) Put(ctx context.Context, name string, content io.Reader) e
 	return err
 }
 
-// contentReader ends with its context, and tells an error of the content from one of the volume.
+// contentReader ends with its context, and distinguishes an error of the content from one of the volume.
 type contentReader struct {
 	ctx  context.Context
 	from io.Reader
@@ -102,7 +102,7 @@ func (v *volumeStore) write(name string, content io.Reader) (made bool, err erro
 func (v *volumeStore) publish(name string) error {
 	err := v.root.Link(partial(name), name)
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) {
-		// The file system has no hard links. Put has seen that the name is free, and nobody else uses it.
+		// The file system has no hard links. Put has seen that the name is free, and no other run uses it.
 		err = v.root.Rename(partial(name), name)
 	} else if err == nil {
 		err = v.root.Remove(partial(name))

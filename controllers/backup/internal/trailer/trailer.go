@@ -1,4 +1,4 @@
-// Package trailer tells the last bytes of a stream from all before them, where those are the checksum of these. It is pure.
+// Package trailer separates the last bytes of a stream, a checksum, from all bytes before them. It is pure.
 package trailer
 
 import "io"
@@ -10,7 +10,7 @@ type Splitter struct {
 	last []byte
 }
 
-// New returns a Splitter that keeps so many last bytes.
+// New returns a Splitter that keeps the last size bytes.
 func New(body io.Writer, size int) *Splitter { return &Splitter{body: body, size: size} }
 
 // Write passes on what is surely not among the last bytes.
