@@ -36,7 +36,7 @@ const optionalSyncTimeout = 10 * time.Second
 type managedCache struct{ cache.Cache }
 
 // GetCache makes the manager treat it as a cache.
-func (f managedCache) GetCache() cache.Cache { return f.Cache }
+func (m managedCache) GetCache() cache.Cache { return m.Cache }
 
 // lenientCache is a cache that nobody waits for longer than optionalSyncTimeout.
 type lenientCache struct{ cache.Cache }

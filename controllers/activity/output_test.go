@@ -70,12 +70,12 @@ type lateOutput struct {
 	err              error
 }
 
-func (o *lateOutput) Tail(context.Context, *corev1.Pod, int) (outputTail, error) {
-	o.reads++
-	if o.err != nil && o.reads <= o.goodAfter {
-		return outputTail{}, fmt.Errorf("reading the output: %w", o.err)
+func (l *lateOutput) Tail(context.Context, *corev1.Pod, int) (outputTail, error) {
+	l.reads++
+	if l.err != nil && l.reads <= l.goodAfter {
+		return outputTail{}, fmt.Errorf("reading the output: %w", l.err)
 	}
-	return outputTail{text: "text", complete: ptr.To(o.reads > o.goodAfter)}, nil
+	return outputTail{text: "text", complete: ptr.To(l.reads > l.goodAfter)}, nil
 }
 
 // TestTheEndOfALogIsAwaited checks that a log that lacks its end, or that a busy node does not hand over, is read again, at

@@ -86,16 +86,16 @@ func TestDesiredVolumes(t *testing.T) {
 	}.check(t)
 }
 
-func (w podSpecCases) check(t *testing.T) {
+func (p podSpecCases) check(t *testing.T) {
 	t.Helper()
-	for name, c := range w {
+	for name, c := range p {
 		t.Run(name, func(t *testing.T) {
 			a := activityWith(c.spec, pendingAttempt)
-			p := desiredPod(a, *currentAttempt(a))
-			if !c.is(p, p.Spec.Containers[0]) {
-				t.Errorf("got %+v", p)
+			pod := desiredPod(a, *currentAttempt(a))
+			if !c.is(pod, pod.Spec.Containers[0]) {
+				t.Errorf("got %+v", pod)
 			}
-			if second := desiredPod(a, *currentAttempt(a)); !reflect.DeepEqual(p, second) {
+			if second := desiredPod(a, *currentAttempt(a)); !reflect.DeepEqual(pod, second) {
 				t.Error("the same input gave another pod")
 			}
 		})

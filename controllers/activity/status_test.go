@@ -76,14 +76,14 @@ func TestUpdateStatus(t *testing.T) {
 			}
 			updateStatus(a, p)
 			var words []string
-			for _, one := range a.Status.Conditions {
-				if one.Type == commonv1.ConditionProgressing && one.Message == "" {
+			for _, condition := range a.Status.Conditions {
+				if condition.Type == commonv1.ConditionProgressing && condition.Message == "" {
 					t.Error("Progressing says nothing")
 				}
-				if one.Status == metav1.ConditionTrue {
-					words = append(words, one.Type)
+				if condition.Status == metav1.ConditionTrue {
+					words = append(words, condition.Type)
 				} else {
-					words = append(words, one.Type+"="+string(one.Status))
+					words = append(words, condition.Type+"="+string(condition.Status))
 				}
 			}
 			if got := strings.Join(words, " "); a.Status.Prosta != c.want || got != c.conditions {

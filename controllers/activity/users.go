@@ -22,7 +22,7 @@ var numericUser = regexp.MustCompile(`^(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9}))
 // unknownUserError says that a name stands for nobody (yet).
 type unknownUserError struct{ message string }
 
-func (n *unknownUserError) Error() string { return "execuser: " + n.message }
+func (u *unknownUserError) Error() string { return "execuser: " + u.message }
 
 func newUnknownUser(format string, args ...any) error {
 	return &unknownUserError{fmt.Sprintf(format, args...)}

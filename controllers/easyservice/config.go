@@ -74,8 +74,8 @@ func (r *Reconciler) configDigest(ctx context.Context, e *appv1.EasyService, run
 	}
 	slices.Sort(digests) // the order of the list is nothing to roll for
 	all := sha256.New()
-	for _, one := range digests {
-		all.Write([]byte(one + "\n"))
+	for _, digest := range digests {
+		all.Write([]byte(digest + "\n"))
 	}
 	return hex.EncodeToString(all.Sum(nil)[:12]), nil, nil
 }

@@ -108,8 +108,8 @@ func (l *Lease) RecordEvents(recorder events.EventRecorder) {
 // eventRecorder adapts the recorder of events.k8s.io to the older interface of the leader election.
 type eventRecorder struct{ events.EventRecorder }
 
-func (r eventRecorder) Eventf(object runtime.Object, eventType, reason, message string, args ...any) {
-	r.EventRecorder.Eventf(object, nil, eventType, reason, "Elect", message, args...)
+func (e eventRecorder) Eventf(object runtime.Object, eventType, reason, message string, args ...any) {
+	e.EventRecorder.Eventf(object, nil, eventType, reason, "Elect", message, args...)
 }
 
 // Create creates the lease for the holder that the record names.

@@ -166,7 +166,7 @@ type pausedMachine struct {
 	now time.Time
 }
 
-func (m pausedMachine) Now() time.Time              { return m.now }
+func (p pausedMachine) Now() time.Time              { return p.now }
 func (pausedMachine) Since(time.Time) time.Duration { return time.Second }
 
 func TestALeaseLapsesWhileTheMachineIsPaused(t *testing.T) {

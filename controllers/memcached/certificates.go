@@ -51,18 +51,18 @@ type certificateProbe struct {
 	nextAt  time.Time     // when it is asked again; zero when an event will tell
 }
 
-func (v certificateProbe) isServing(version string) bool {
-	return v.version == version && v.problem == ""
+func (c certificateProbe) isServing(version string) bool {
+	return c.version == version && c.problem == ""
 }
 
 // next returns the probe after this one; err is loadCertificate's.
-func (v certificateProbe) next(version string, now time.Time, err error) certificateProbe {
+func (c certificateProbe) next(version string, now time.Time, err error) certificateProbe {
 	if err == nil {
 		return certificateProbe{version: version}
 	}
 	wait := firstProbeBackoff
-	if v.version == version && v.backoff > 0 {
-		wait = min(2*v.backoff, maxProbeBackoff)
+	if c.version == version && c.backoff > 0 {
+		wait = min(2*c.backoff, maxProbeBackoff)
 	}
 	return certificateProbe{version, probeProblem(err), wait, now.Add(wait)}
 }
@@ -112,7 +112,7 @@ func (r *Reconciler) refreshCertificates(ctx context.Context, m *cachev1alpha1.M
 // nodeProblem is what is wrong with a node, in our words or in the node's.
 type nodeProblem string
 
-func (s nodeProblem) Error() string { return string(s) }
+func (n nodeProblem) Error() string { return string(n) }
 
 // probeProblem says why a node is not known to serve the certificate, in the same words as long as the cause is the
 // same.

@@ -65,20 +65,20 @@ func startFakeNode(t *testing.T, node *fakeNode) *fakeNode {
 	return node
 }
 
-func (s *fakeNode) connectionCount() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.connections
+func (f *fakeNode) connectionCount() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.connections
 }
 
-func (s *fakeNode) serveConn(conn net.Conn) {
+func (f *fakeNode) serveConn(conn net.Conn) {
 	defer conn.Close() //nolint:errcheck // a test's
-	in := s.user == ""
+	in := f.user == ""
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
 		answer := ""
 		switch {
 		case strings.HasPrefix(lines.Text(), "set ") && lines.Scan():
-			if in = lines.Text() == s.user; in {
+			if in = lines.Text() == f.user; in {
 				answer = "STORED\r\n"
 			} else {
 				answer = "CLIENT_ERROR authentication failure\r\n"
@@ -86,26 +86,26 @@ func (s *fakeNode) serveConn(conn net.Conn) {
 		case !in:
 			answer = "CLIENT_ERROR unauthenticated\r\n"
 		case lines.Text() == "refresh_certs":
-			answer = s.reload()
+			answer = f.reload()
 		}
 		_, _ = conn.Write([]byte(answer))
 	}
 }
 
-func (s *fakeNode) reload() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.reloads++
-	if s.failingReloads > 0 {
-		s.failingReloads--
-		s.loaded = nil
+func (f *fakeNode) reload() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reloads++
+	if f.failingReloads > 0 {
+		f.failingReloads--
+		f.loaded = nil
 		return "Error loading the key: key values mismatch\r\n"
 	}
-	loaded, err := tls.X509KeyPair(s.files["tls.crt"], s.files["tls.key"])
+	loaded, err := tls.X509KeyPair(f.files["tls.crt"], f.files["tls.key"])
 	if err != nil {
 		return err.Error() + "\r\n"
 	}
-	s.loaded = &loaded
+	f.loaded = &loaded
 	return "OK\r\n"
 }
 

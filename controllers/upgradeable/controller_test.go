@@ -70,44 +70,44 @@ func newTestEnv(t *testing.T) *testEnv {
 }
 
 // put replaces a Redis by this one.
-func (p *testEnv) put(r *cachev1alpha1.Redis) {
-	p.Helper()
-	if err := client.IgnoreNotFound(p.Delete(p.ctx, r.DeepCopy())); err != nil {
-		p.Fatal(err)
+func (t *testEnv) put(r *cachev1alpha1.Redis) {
+	t.Helper()
+	if err := client.IgnoreNotFound(t.Delete(t.ctx, r.DeepCopy())); err != nil {
+		t.Fatal(err)
 	}
-	if err := p.Create(p.ctx, r); err != nil {
-		p.Fatal(err)
+	if err := t.Create(t.ctx, r); err != nil {
+		t.Fatal(err)
 	}
 }
 
 // reconcileAfter reconciles once after this time, and returns when the next pass is due.
-func (p *testEnv) reconcileAfter(later time.Duration) time.Duration {
-	p.Helper()
-	p.clock.SetTime(p.clock.Now().Add(later))
-	result, err := p.Reconcile(p.ctx, ctrl.Request{})
+func (t *testEnv) reconcileAfter(later time.Duration) time.Duration {
+	t.Helper()
+	t.clock.SetTime(t.clock.Now().Add(later))
+	result, err := t.Reconcile(t.ctx, ctrl.Request{})
 	if err != nil {
-		p.Fatal(err)
+		t.Fatal(err)
 	}
 	return result.RequeueAfter
 }
 
 // expect checks what OLM was told, and how many reads and writes there were in all.
-func (p *testEnv) expect(status metav1.ConditionStatus, words string, reads, writes int) {
-	p.Helper()
-	if p.reads != reads || p.writes != writes {
-		p.Errorf("%d reads and %d writes, want %d and %d", p.reads, p.writes, reads, writes)
+func (t *testEnv) expect(status metav1.ConditionStatus, words string, reads, writes int) {
+	t.Helper()
+	if t.reads != reads || t.writes != writes {
+		t.Errorf("%d reads and %d writes, want %d and %d", t.reads, t.writes, reads, writes)
 	}
 	var object operatorsv2.OperatorCondition
-	if err := p.Get(p.ctx, csv, &object); err != nil {
-		p.Fatal(err)
+	if err := t.Get(t.ctx, csv, &object); err != nil {
+		t.Fatal(err)
 	}
-	p.reads--
+	t.reads--
 	c := meta.FindStatusCondition(object.Spec.Conditions, operatorsv2.Upgradeable)
 	if c == nil || c.Status != status || !strings.Contains(c.Message, words) {
-		p.Errorf("OLM was told %+v, want %s: %s", c, status, words)
+		t.Errorf("OLM was told %+v, want %s: %s", c, status, words)
 	}
 	if len(object.Spec.Deployments) != 1 {
-		p.Error("what is OLM's is lost")
+		t.Error("what is OLM's is lost")
 	}
 }
 

@@ -32,11 +32,11 @@ type hold struct {
 type holds map[string]hold
 
 // update returns the holds for the changes that are under way now. An object that had one before keeps it.
-func (s holds) update(changes map[string]string, now time.Time) holds {
+func (h holds) update(changes map[string]string, now time.Time) holds {
 	next := holds{}
 	for object, change := range changes {
 		next[object] = hold{since: now, change: change}
-		if before, ok := s[object]; ok {
+		if before, ok := h[object]; ok {
 			next[object] = before
 		}
 	}
@@ -45,10 +45,10 @@ func (s holds) update(changes map[string]string, now time.Time) holds {
 
 // split separates the objects that have held for less than maxHold from those that have held longer, as messages name
 // them, in order. nextExpiry is how long until the next one reaches maxHold; 0 means never.
-func (s holds) split(now time.Time) (holding, expired []string, nextExpiry time.Duration) {
-	for _, object := range slices.Sorted(maps.Keys(s)) {
-		text := fmt.Sprintf("%s (%s)", object, s[object].change)
-		left := s[object].since.Add(maxHold).Sub(now)
+func (h holds) split(now time.Time) (holding, expired []string, nextExpiry time.Duration) {
+	for _, object := range slices.Sorted(maps.Keys(h)) {
+		text := fmt.Sprintf("%s (%s)", object, h[object].change)
+		left := h[object].since.Add(maxHold).Sub(now)
 		switch {
 		case left <= 0:
 			expired = append(expired, text)

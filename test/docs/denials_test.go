@@ -207,9 +207,9 @@ func (f features) faults(text, ofPage string) []string {
 				kinds = []string{kind}
 			}
 			kind = kinds[len(kinds)-1]
-			for _, one := range kinds {
-				if field := f.denied(one, sentence); field != "" {
-					faults = append(faults, fmt.Sprintf("%q denies %s of %s", sentence, field, one))
+			for _, kind := range kinds {
+				if field := f.denied(kind, sentence); field != "" {
+					faults = append(faults, fmt.Sprintf("%q denies %s of %s", sentence, field, kind))
 				}
 			}
 			if list := eachAField.FindStringSubmatch(sentence); list != nil {

@@ -143,10 +143,10 @@ func wipe(ctx context.Context, all ...client.Object) {
 // missing are those that are in the first list and not in the second.
 func missing(all, from []string) []string {
 	has := make(map[string]bool, len(from))
-	for _, one := range from {
-		has[one] = true
+	for _, key := range from {
+		has[key] = true
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(one string) bool { return has[one] })
+	return slices.DeleteFunc(slices.Clone(all), func(key string) bool { return has[key] })
 }
 
 // etcdKeys are all keys of an etcd; each has its own name as its value.

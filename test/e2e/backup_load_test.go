@@ -138,32 +138,32 @@ func newLoadReport() *loadReport {
 }
 
 // add what a round's writes took, and the backup, if there was one.
-func (r *loadReport) add(round int, times []time.Duration, took time.Duration, size int64) {
+func (l *loadReport) add(round int, times []time.Duration, took time.Duration, size int64) {
 	backup, seconds, each := "none", "", ""
 	if took > 0 {
 		backup, seconds, each = "under way", fmt.Sprintf("%.1f", took.Seconds()), fmt.Sprintf("%.1f", secondsPerGiB(took, size))
 	}
-	_, _ = fmt.Fprintf(r.rows, "%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", round+1, backup, len(times), rounded(quantile(times, 0.5)),
+	_, _ = fmt.Fprintf(l.rows, "%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", round+1, backup, len(times), rounded(quantile(times, 0.5)),
 		rounded(quantile(times, 0.99)), rounded(times[len(times)-1]), seconds, each)
 }
 
 // addRestore tells how long it took until an object that begins with the backup was ready.
-func (r *loadReport) addRestore(took time.Duration, size int64) {
-	_, _ = fmt.Fprintf(r.rows, "restore\tread\t\t\t\t\t%.1f\t%.1f\n", took.Seconds(), secondsPerGiB(took, size))
+func (l *loadReport) addRestore(took time.Duration, size int64) {
+	_, _ = fmt.Fprintf(l.rows, "restore\tread\t\t\t\t\t%.1f\t%.1f\n", took.Seconds(), secondsPerGiB(took, size))
 }
 
 // addPeaks of the runner's memory, by step.
-func (r *loadReport) addPeaks(peaks map[string]int64) {
-	_, _ = fmt.Fprint(r.rows, "most memory of the runner:")
+func (l *loadReport) addPeaks(peaks map[string]int64) {
+	_, _ = fmt.Fprint(l.rows, "most memory of the runner:")
 	for _, step := range slices.Sorted(maps.Keys(peaks)) {
-		_, _ = fmt.Fprintf(r.rows, " %s %.1f MiB;", step, float64(peaks[step])/(1<<20))
+		_, _ = fmt.Fprintf(l.rows, " %s %.1f MiB;", step, float64(peaks[step])/(1<<20))
 	}
-	_, _ = fmt.Fprintln(r.rows)
+	_, _ = fmt.Fprintln(l.rows)
 }
 
-func (r *loadReport) String() string {
-	_ = r.rows.Flush() // into memory
-	return "\n" + r.text.String()
+func (l *loadReport) String() string {
+	_ = l.rows.Flush() // into memory
+	return "\n" + l.text.String()
 }
 
 func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }

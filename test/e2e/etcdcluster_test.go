@@ -329,39 +329,39 @@ func puttingUnder(ctx context.Context, etcd *clientv3.Client, prefix string) *pu
 }
 
 // goesOn waits until further keys are acknowledged.
-func (w *putter) goesOn(ctx context.Context) {
+func (p *putter) goesOn(ctx context.Context) {
 	GinkgoHelper()
-	Eventually(w.acked.Load).WithContext(ctx).Should(BeNumerically(">", w.acked.Load()+20))
+	Eventually(p.acked.Load).WithContext(ctx).Should(BeNumerically(">", p.acked.Load()+20))
 }
 
 // confirmed are the keys that were acknowledged so far.
-func (w *putter) confirmed() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.keys)
+func (p *putter) confirmed() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.keys)
 }
 
 // attempted are the keys that were sent so far, acknowledged or not.
-func (w *putter) attempted() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.tried)
+func (p *putter) attempted() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.tried)
 }
 
 // lastKey is the last one that was acknowledged.
-func (w *putter) lastKey() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.keys[len(w.keys)-1]
+func (p *putter) lastKey() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.keys[len(p.keys)-1]
 }
 
 // hasLostNothing ends the writing, and reads all keys that were acknowledged.
-func (w *putter) hasLostNothing(ctx context.Context) {
+func (p *putter) hasLostNothing(ctx context.Context) {
 	GinkgoHelper()
-	w.stop()
+	p.stop()
 	var kept map[string]bool
 	Eventually(func(ctx context.Context) error {
-		reply, err := w.etcd.Get(ctx, w.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		reply, err := p.etcd.Get(ctx, p.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 		kept = map[string]bool{}
 		if err == nil {
 			for _, kv := range reply.Kvs {
@@ -371,10 +371,10 @@ func (w *putter) hasLostNothing(ctx context.Context) {
 		return err
 	}).WithContext(ctx).Should(Succeed())
 	var lost []string
-	for _, key := range w.keys {
+	for _, key := range p.keys {
 		if !kept[key] {
 			lost = append(lost, key)
 		}
 	}
-	Expect(lost).To(BeEmpty(), "of %d that were acknowledged", len(w.keys))
+	Expect(lost).To(BeEmpty(), "of %d that were acknowledged", len(p.keys))
 }

@@ -237,7 +237,7 @@ func newUpdateCheck(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition)
 
 // check one field: with all its values and with none, from each to each other, in a spec
 // that sets only what it must and in one that sets all.
-func (c updateCheck) check(name string) error {
+func (u updateCheck) check(name string) error {
 	var values []any
 	for _, text := range activityValues[name] {
 		value, err := parsed(text)
@@ -249,14 +249,14 @@ func (c updateCheck) check(name string) error {
 	if len(values) < 2 {
 		return fmt.Errorf("%s: activityValues has fewer than two values of it, so nobody knows whether it can be changed.%s", name, whatToDo)
 	}
-	if !slices.Contains(c.spec.Required, name) {
+	if !slices.Contains(u.spec.Required, name) {
 		values = append(values, nil)
 	}
 	for _, others := range []func(string) bool{
-		func(other string) bool { return slices.Contains(c.spec.Required, other) },
+		func(other string) bool { return slices.Contains(u.spec.Required, other) },
 		func(string) bool { return true },
 	} {
-		if err := c.checkBeside(others, name, values); err != nil {
+		if err := u.checkBeside(others, name, values); err != nil {
 			return err
 		}
 	}
@@ -264,10 +264,10 @@ func (c updateCheck) check(name string) error {
 }
 
 // checkBeside checks one field in specs that set some others.
-func (c updateCheck) checkBeside(others func(string) bool, name string, values []any) error {
+func (u updateCheck) checkBeside(others func(string) bool, name string, values []any) error {
 	objects := make([]*unstructured.Unstructured, len(values))
 	for i, value := range values {
-		obj, err := c.object(others, name, value)
+		obj, err := u.object(others, name, value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -280,7 +280,7 @@ func (c updateCheck) checkBeside(others func(string) bool, name string, values [
 				continue // the same value, or its default
 			}
 			changes++
-			if err := c.checkUpdate(name, before, after, values[i], values[j]); err != nil {
+			if err := u.checkUpdate(name, before, after, values[i], values[j]); err != nil {
 				return err
 			}
 		}
@@ -293,8 +293,8 @@ func (c updateCheck) checkBeside(others func(string) bool, name string, values [
 
 // checkUpdate checks that one update is refused, for the sake of the field that it changes,
 // or accepted, as the field's place on the list wants it.
-func (c updateCheck) checkUpdate(name string, before, after *unstructured.Unstructured, was, is any) error {
-	broken, _ := c.schema.rules.Validate(context.Background(), nil, c.schema.structural, after.Object, before.Object, celconfig.RuntimeCELCostBudget)
+func (u updateCheck) checkUpdate(name string, before, after *unstructured.Unstructured, was, is any) error {
+	broken, _ := u.schema.rules.Validate(context.Background(), nil, u.schema.structural, after.Object, before.Object, celconfig.RuntimeCELCostBudget)
 	update := fmt.Sprintf("%s: an update from %s to %s", name, words(was), words(is))
 	permitted, mutable := mutableActivityFields[name]
 	switch {
@@ -320,10 +320,10 @@ func tellsOf(e *field.Error, name string) bool {
 // object is an Activity as it is stored, with one field of the spec as given, nil for
 // none, and the first value of some others. It must be valid, and an update that changes
 // nothing accepted: otherwise a refusal would say nothing about the change.
-func (c updateCheck) object(others func(string) bool, name string, value any) (*unstructured.Unstructured, error) {
+func (u updateCheck) object(others func(string) bool, name string, value any) (*unstructured.Unstructured, error) {
 	spec := map[string]any{}
 	for other, texts := range activityValues {
-		if _, ok := c.spec.Properties[other]; !ok || !others(other) {
+		if _, ok := u.spec.Properties[other]; !ok || !others(other) {
 			continue
 		}
 		first, err := parsed(texts[0])
@@ -341,7 +341,7 @@ func (c updateCheck) object(others func(string) bool, name string, value any) (*
 		"metadata": map[string]any{"name": "a", "namespace": "default"}, "spec": spec,
 	}}
 	obj = obj.DeepCopy() // defaults are written into it, and values are used again
-	if err := errors.Join(c.schema.Read(obj), c.schema.Validate(obj)); err != nil {
+	if err := errors.Join(u.schema.Read(obj), u.schema.Validate(obj)); err != nil {
 		return nil, fmt.Errorf("with %s, no update at all can be checked: %w", words(value), err)
 	}
 	return obj, nil

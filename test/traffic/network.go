@@ -29,7 +29,7 @@ type Network interface {
 // networkFunc is a Network of one function.
 type networkFunc func(context.Context, Service) (net.Conn, error)
 
-func (f networkFunc) Dial(ctx context.Context, to Service) (net.Conn, error) { return f(ctx, to) }
+func (n networkFunc) Dial(ctx context.Context, to Service) (net.Conn, error) { return n(ctx, to) }
 
 // ByClusterIP dials a Service's own address: for a machine that is a node of
 // the cluster, where kube-proxy translates it as it does for pods.

@@ -63,9 +63,9 @@ func TestSetFromWorkload(t *testing.T) {
 			var list []metav1.Condition
 			SetFromWorkload(&list, 7, c.w)
 			expect(t, list, c.are)
-			for _, one := range list {
-				if one.ObservedGeneration != 7 || one.Message == "" {
-					t.Errorf("incomplete: %+v", one)
+			for _, condition := range list {
+				if condition.ObservedGeneration != 7 || condition.Message == "" {
+					t.Errorf("incomplete: %+v", condition)
 				}
 			}
 		})

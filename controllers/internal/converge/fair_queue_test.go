@@ -35,26 +35,26 @@ func newTestQueue(t *testing.T, workers int) *testQueue {
 	return &testQueue{fairQueue: newFairQueueOver(below, workers, stuckOfKind{}, clock.RealClock{})}
 }
 
-func (h *testQueue) addMany(n int, namespace string) {
+func (t *testQueue) addMany(n int, namespace string) {
 	for range n {
-		h.added++
-		h.enqueue(newRequest(namespace, fmt.Sprint(h.added)), 0)
+		t.added++
+		t.enqueue(newRequest(namespace, fmt.Sprint(t.added)), 0)
 	}
 }
 
 // assignAll assigns workers until no object may have one, and returns the objects that got them.
-func (h *testQueue) assignAll() (got []reconcile.Request) {
-	for h.nextTenant() != nil {
-		object, _, _ := h.GetWithPriority()
+func (t *testQueue) assignAll() (got []reconcile.Request) {
+	for t.nextTenant() != nil {
+		object, _, _ := t.GetWithPriority()
 		got = append(got, object)
 	}
 	return got
 }
 
-func namespacesOf(of []reconcile.Request) string {
+func namespacesOf(requests []reconcile.Request) string {
 	var names []string
-	for _, one := range of {
-		names = append(names, one.Namespace)
+	for _, request := range requests {
+		names = append(names, request.Namespace)
 	}
 	return strings.Join(names, " ")
 }
@@ -114,15 +114,15 @@ func TestFreeWorkersGoRound(t *testing.T) {
 
 func TestWithinANamespaceUrgentObjectsAreFirst(t *testing.T) {
 	h := newTestQueue(t, 8)
-	for _, one := range []struct {
+	for _, added := range []struct {
 		name     string
 		priority int
 	}{{"first seen", -100}, {"also seen", -100}, {"changed", 0}, {"also changed", 0}} {
-		h.enqueue(newRequest("a", one.name), one.priority)
+		h.enqueue(newRequest("a", added.name), added.priority)
 	}
 	var got []string
-	for _, one := range h.assignAll() {
-		got = append(got, one.Name)
+	for _, request := range h.assignAll() {
+		got = append(got, request.Name)
 	}
 	if want := []string{"changed", "also changed", "first seen", "also seen"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -133,8 +133,8 @@ func TestWithinANamespaceUrgentObjectsAreFirst(t *testing.T) {
 func TestWhoIsAtRestIsForgotten(t *testing.T) {
 	h := newTestQueue(t, 8)
 	h.addMany(3, "a")
-	for _, one := range h.assignAll() {
-		h.Done(one)
+	for _, request := range h.assignAll() {
+		h.Done(request)
 	}
 	if len(h.tenants) != 0 || h.freeWorkers != 8 {
 		t.Errorf("%d namespaces, %d workers free", len(h.tenants), h.freeWorkers)
@@ -237,10 +237,10 @@ func TestShutDownEndsWhoWaits(t *testing.T) {
 }
 
 // countComparisons counts those of the tenants, and those of the objects of one namespace.
-func (h *testQueue) countComparisons(namespace string) *int {
+func (t *testQueue) countComparisons(namespace string) *int {
 	count := new(int)
-	h.waiting.before = func(a, b *tenant) bool { *count++; return a.before(b) }
-	h.tenantOf(namespace).waiting.before = func(a, b *turn) bool { *count++; return a.before(b) }
+	t.waiting.before = func(a, b *tenant) bool { *count++; return a.before(b) }
+	t.tenantOf(namespace).waiting.before = func(a, b *turn) bool { *count++; return a.before(b) }
 	return count
 }
 
@@ -323,9 +323,9 @@ func TestStuckObjectsAreLastAndOneAtATime(t *testing.T) {
 		StuckObject{Kind: "Memcached", Namespace: "a", Name: "3", LastSeen: now})
 	h.addMany(4, "a")
 	h.addMany(1, "b")
-	names := func(of []reconcile.Request) (names []string) {
-		for _, one := range of {
-			names = append(names, one.Name)
+	names := func(requests []reconcile.Request) (names []string) {
+		for _, request := range requests {
+			names = append(names, request.Name)
 		}
 		return names
 	}

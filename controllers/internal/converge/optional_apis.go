@@ -57,23 +57,23 @@ func isMissingAPI(err error) bool {
 // isPresent reports whether the cluster has the type. With refresh, it looks again once what it knows has grown old. The
 // mapper knows no context, and one question may take a minute: so that the passes that wait for the lock meanwhile do not
 // each wait for one more, they get the same answer, an error too.
-func (x *OptionalAPIs) isPresent(gvk schema.GroupVersionKind, refresh bool) (bool, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	d := x.known[gvk]
-	if d != nil && (d.present || !refresh && d.err == nil || x.Clock.Since(d.checkedAt) < missingAPIRecheck) {
+func (o *OptionalAPIs) isPresent(gvk schema.GroupVersionKind, refresh bool) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	d := o.known[gvk]
+	if d != nil && (d.present || !refresh && d.err == nil || o.Clock.Since(d.checkedAt) < missingAPIRecheck) {
 		return d.present, d.err
 	}
-	_, err := x.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	_, err := o.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	d = &discovery{present: err == nil}
 	if err != nil && !meta.IsNoMatchError(err) {
 		d.err = fmt.Errorf("looking for the type %s: %w", gvk.Kind, err)
 	}
-	d.checkedAt = x.Clock.Now() // after the question: it may have taken longer than an answer is good for
-	if x.known == nil {
-		x.known = map[schema.GroupVersionKind]*discovery{}
+	d.checkedAt = o.Clock.Now() // after the question: it may have taken longer than an answer is good for
+	if o.known == nil {
+		o.known = map[schema.GroupVersionKind]*discovery{}
 	}
-	x.known[gvk] = d
+	o.known[gvk] = d
 	return d.present, d.err
 }
 

@@ -47,12 +47,12 @@ func TestAddStuck(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			var objects []StuckObject
-			for _, one := range c.seen {
-				objects = AddStuck(objects, one)
+			for _, object := range c.seen {
+				objects = AddStuck(objects, object)
 			}
 			var got []string
-			for _, one := range objects {
-				got = append(got, one.Name+strconv.Itoa(one.Restarts))
+			for _, object := range objects {
+				got = append(got, object.Name+strconv.Itoa(object.Restarts))
 			}
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("got %q, want %q", got, c.want)

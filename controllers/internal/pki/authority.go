@@ -69,8 +69,8 @@ func Fingerprint(c *x509.Certificate) string {
 func Fingerprints(text []byte) []string {
 	var all []string
 	certificates, _ := measured.Bundle(text)
-	for _, one := range certificates {
-		all = append(all, Fingerprint(one))
+	for _, certificate := range certificates {
+		all = append(all, Fingerprint(certificate))
 	}
 	return all
 }

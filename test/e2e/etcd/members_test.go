@@ -112,9 +112,9 @@ func (t *target) ask(ctx context.Context, pod corev1.Pod, size int) (m member, l
 	if len(list.Members) != size {
 		return m, 0, fmt.Errorf("%s lists %d members", pod.Name, len(list.Members))
 	}
-	for _, one := range list.Members {
-		if one.IsLearner {
-			return m, 0, fmt.Errorf("%s is a learner", one.Name)
+	for _, member := range list.Members {
+		if member.IsLearner {
+			return m, 0, fmt.Errorf("%s is a learner", member.Name)
 		}
 	}
 	id := status.Header.MemberId

@@ -61,8 +61,8 @@ func port() string {
 // option of memcached, from what follows -o.
 func option(name string) string {
 	for _, arg := range os.Args {
-		for one := range strings.SplitSeq(arg, ",") {
-			if value, is := strings.CutPrefix(one, name+"="); is {
+		for setting := range strings.SplitSeq(arg, ",") {
+			if value, is := strings.CutPrefix(setting, name+"="); is {
 				return value
 			}
 		}
