@@ -74,7 +74,7 @@ func run() error {
 	if lease != nil {
 		lease.RecordEvents(mgr.GetEventRecorder("leader-election"))
 		if err := lease.WriteTerminationMessage(leadership.TerminationLog); err != nil {
-			mgr.GetLogger().Info("the next leader cannot tell when this process ends and will wait until the lease has run out; "+
+			mgr.GetLogger().Info("the next leader cannot see when this process ends and will wait until the lease has run out; "+
 				"leave terminationMessagePath at its default", "error", err.Error())
 		}
 	}

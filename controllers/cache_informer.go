@@ -46,7 +46,7 @@ func (p pagedLists) ListWithContext(ctx context.Context, o metav1.ListOptions) (
 	for {
 		page, err := p.ListerWatcherWithContext.ListWithContext(ctx, o)
 		if err != nil {
-			return nil, err // client-go tells by its type what to do next
+			return nil, err // client-go decides by its type what to do next
 		}
 		items, err := meta.ExtractListWithAlloc(page)
 		if err != nil {

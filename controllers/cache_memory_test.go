@@ -31,11 +31,11 @@ import (
 
 const (
 	mebibyte = 1 << 20
-	// memoryServer and memoryResource tell a process of this test what to fill its caches from, and with what.
+	// memoryServer and memoryResource say what a process of this test fills its caches from, and with what.
 	memoryServer, memoryResource = "TEST_CACHES_SERVER", "TEST_CACHES_RESOURCE"
 )
 
-// Objects that say they are ours, of the largest size that the API server allows, fill nobody's memory. The caches are those
+// Objects that say they are ours, of the largest size that the API server allows, fill no memory. The caches are those
 // of the manager, in a process of their own; the API server is a fake that answers in JSON.
 func TestTheMemoryThatFillingTheCachesTakes(t *testing.T) {
 	if server := os.Getenv(memoryServer); server != "" {

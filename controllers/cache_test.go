@@ -73,11 +73,11 @@ func TestAChildThatHasLostItsLabelIsReadWhole(t *testing.T) {
 	set.Labels = map[string]string{parts.LabelManagedBy: "Helm"}
 	set.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cache.mainstay-operator.io/v1alpha1", Kind: "Redis", Name: "a", UID: "owner", Controller: ptr.To(true)}}
 	if got := stripped(t, set); !converge.IsTrimmed(got) {
-		t.Errorf("nobody reads the rest of it: %+v", got)
+		t.Errorf("nothing reads the rest of it: %+v", got)
 	}
 	set.OwnerReferences[0].APIVersion = "example.org/v1"
 	if got := stripped(t, set); converge.IsTrimmed(got) {
-		t.Errorf("it is nobody's of ours, and is read live: %+v", got)
+		t.Errorf("it belongs to none of our objects, and is read live: %+v", got)
 	}
 }
 
@@ -95,7 +95,7 @@ func stripped[T client.Object](t *testing.T, obj T) T {
 	return once.(T)
 }
 
-// Of metadata there is what Converge reads, whoever wrote the rest of it.
+// Of metadata there is what Converge reads, whatever wrote the rest of it.
 func TestMetadataIsStripped(t *testing.T) {
 	long := strings.Repeat("x", maxName+1)
 	large := converge.SecretMetadata()
@@ -143,7 +143,7 @@ func TestWhatTheCacheKeepsOfAnObjectIsBounded(t *testing.T) {
 				t.Errorf("%d bytes are kept", size)
 			}
 			if _, bare := got.(*metav1.PartialObjectMetadata); !bare && (!converge.IsTrimmed(got) || got.GetLabels()[parts.LabelInstance] != "a") {
-				t.Errorf("nobody can tell that it is trimmed, or whose it is: %v", got)
+				t.Errorf("it does not show that it is trimmed, or whose it is: %v", got)
 			}
 			if !metav1.IsControlledBy(got, &metav1.ObjectMeta{UID: "owner"}) || got.GetAnnotations()[converge.AppliedAnnotation] != "hash" {
 				t.Error("what Converge needs is gone")

@@ -20,7 +20,7 @@ import (
 )
 
 // addHealthChecks adds the checks that the kubelet asks for: /readyz says whether this process could lead at once,
-// /healthz whether only a new process can go on. Neither asks the API server or a user's server: a restart mends none
+// /healthz whether only a new process can continue. Neither asks the API server or a user's server: a restart fixes none
 // of them.
 func addHealthChecks(ctx context.Context, mgr ctrl.Manager, namespaces []string, tracker *converge.ReconcileTracker) error {
 	watched := slices.Collect(maps.Keys(CacheOptions(namespaces).ByObject))

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What generators do not write, somebody forgets: without the rights in user_roles.yaml nobody may make an object.
+// What generators do not write, developers forget: without the rights in user_roles.yaml no user may make an object.
 func TestEachKindIsInEveryList(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := AddToScheme(scheme); err != nil {

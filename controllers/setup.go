@@ -63,7 +63,7 @@ func ImagesFromEnv() Images {
 // SetupAll adds every kind to the manager, and the controller that asks OLM to hold upgrades.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if o.Identity == "" {
-		return errors.New("Options.Identity must name this process: what it writes is told from what others write by that")
+		return errors.New("Options.Identity must name this process: that distinguishes what it writes from what others write")
 	}
 	mgr.GetLogger().Info("watching", "namespaces", cmp.Or(strings.Join(o.Namespaces, ","), "all"))
 	tracker := &converge.ReconcileTracker{Clock: clock.RealClock{}}

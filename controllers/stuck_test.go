@@ -67,10 +67,10 @@ type stuckProcess struct {
 	tracker *converge.ReconcileTracker
 	alive   func() error
 	end     context.CancelFunc
-	began   time.Time
+	started time.Time
 
 	mu     sync.Mutex
-	served map[string]time.Duration // by name, when its first pass began
+	served map[string]time.Duration // by name, when its first pass started
 }
 
 // startLeader starts one, which reconciles all objects, the one that will be stuck first.
@@ -81,7 +81,7 @@ func (s *stuckCluster) startLeader() *stuckProcess {
 	register := &converge.StuckRegister{Read: store.read, Clock: clock.RealClock{}}
 	go func() { _ = (&stuckWatcher{tracker, register, store, clock.RealClock{}}).Start(ctx) }()
 	converger := &converge.Converger{Client: s, APIReader: s, Tracker: tracker, Stuck: register, Events: events.NewFakeRecorder(100)}
-	p := &stuckProcess{stuckCluster: s, tracker: tracker, end: end, began: time.Now(), served: map[string]time.Duration{}}
+	p := &stuckProcess{stuckCluster: s, tracker: tracker, end: end, started: time.Now(), served: map[string]time.Duration{}}
 	check := livenessCheck(tracker, logr.Discard())
 	p.alive = func() error { return check(nil) }
 	options := converger.ProbingOptions(&cachev1alpha1.Redis{})
@@ -122,14 +122,14 @@ func (s *stuckProcess) note(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, already := s.served[name]; !already {
-		s.served[name] = time.Since(s.began)
+		s.served[name] = time.Since(s.started)
 	}
 }
 
 // runUntilStuck returns for how long the process was alive; it gives up after an hour.
 func (s *stuckProcess) runUntilStuck() time.Duration {
-	began := time.Now()
-	for time.Since(began) < time.Hour {
+	start := time.Now()
+	for time.Since(start) < time.Hour {
 		<-time.After(20 * time.Second) // as the kubelet asks
 		if s.alive() != nil {
 			break
@@ -137,7 +137,7 @@ func (s *stuckProcess) runUntilStuck() time.Duration {
 	}
 	s.end()
 	synctest.Wait()
-	return time.Since(began)
+	return time.Since(start)
 }
 
 func (s *stuckCluster) noted() []converge.StuckObject {

@@ -58,8 +58,8 @@ type fakeCluster struct {
 	now       time.Time
 	// neverStarts is true while the kubelet binds pods but starts none.
 	neverStarts bool
-	// sidecarState is the state of a container beside the command's, while the pod runs;
-	// one that runs goes on until the pod is deleted. Nil: there is none.
+	// sidecarState is the state of a container next to the command's, while the pod runs;
+	// one that runs continues until the pod is deleted. Nil: there is none.
 	sidecarState *corev1.ContainerState
 
 	uids        int
@@ -88,7 +88,7 @@ func newFakeCluster(t *testing.T, exits ...int32) *fakeCluster {
 }
 
 // sidecar is what an admission webhook adds to pods.
-var sidecar = corev1.Container{Name: "beside", Image: "beside"}
+var sidecar = corev1.Container{Name: "sidecar", Image: "sidecar"}
 
 func (f *fakeCluster) must(err error) {
 	f.t.Helper()
@@ -147,7 +147,7 @@ func (f *fakeCluster) checkInvariants() {
 	}
 }
 
-// checkRetryTime checks that the attempt did not begin before the one before it was over for long enough.
+// checkRetryTime checks that the attempt did not start before the one before it was over for long enough.
 func (f *fakeCluster) checkRetryTime(a *egov1.Activity, p *corev1.Pod) {
 	f.t.Helper()
 	if a == nil {
@@ -155,12 +155,12 @@ func (f *fakeCluster) checkRetryTime(a *egov1.Activity, p *corev1.Pod) {
 	}
 	for i := range a.Status.Attempts {
 		if i > 0 && a.Status.Attempts[i].PodUID == p.UID && f.now.Before(retryTime(a, &a.Status.Attempts[i-1])) {
-			f.t.Errorf("attempt %d began at %s, due %s", i+1, f.now, retryTime(a, &a.Status.Attempts[i-1]))
+			f.t.Errorf("attempt %d started at %s, due %s", i+1, f.now, retryTime(a, &a.Status.Attempts[i-1]))
 		}
 	}
 }
 
-// checkExclusive checks that no other attempt of the same Activity may still run beside this one.
+// checkExclusive checks that no other attempt of the same Activity may still run in parallel to this one.
 func (f *fakeCluster) checkExclusive(p *corev1.Pod, pods []corev1.Pod) {
 	f.t.Helper()
 	for i := range pods {

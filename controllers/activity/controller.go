@@ -36,7 +36,7 @@ type Reconciler struct {
 	converge.Converger
 	// Output reads what a command printed.
 	Output Output
-	// Clock tells when a result was noted, and when a deadline, a backoff or a ttl has run out.
+	// Clock gives the time at which a result was noted, and when a deadline, a backoff or a ttl has run out.
 	Clock clock.PassiveClock
 	// Users reads the ConfigMaps that say which uid a named user has.
 	Users converge.ContentReader
@@ -63,7 +63,7 @@ func (r *Reconciler) reconcile(ctx context.Context, a *egov1.Activity, save conv
 	if reportUnknownUser(a, err) {
 		err = nil // its deadline runs all the same
 	}
-	if err != nil { // what stands in the way may be a pod of ours, whose end is long written down
+	if err != nil { // what blocks may be a pod of ours, whose end is long recorded
 		return ctrl.Result{}, errors.Join(err, r.cleanUpPods(ctx, client.ObjectKeyFromObject(a), cleanupCandidates(a, replaceCached(pods, pod))))
 	}
 	if err := save(ctx); err != nil { // before the finalizers go: they are what keeps the result

@@ -65,21 +65,21 @@ var scenarios = map[string]scenario{
 		interveneWhen: hasNode, intervene: func(w *fakeCluster) { w.now = w.now.Add(2 * time.Hour) }, want: egov1.Failed, wantAttempts: 1, wantNotRun: true},
 	"backs off": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy}, exitCodes: []int32{1, 0}, interveneWhen: prostaIs(egov1.Retrying),
 		intervene: func(w *fakeCluster) { w.now = w.now.Add(time.Hour) }, want: egov1.Succeeded, wantAttempts: 2},
-	"beside one that goes on":            {sameCalls: true, spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{0}, sidecarState: &sidecarRunning, want: egov1.Succeeded, wantAttempts: 1},
-	"a retry beside one that goes on":    {spec: egov1.ActivitySpec{Retries: 3}, exitCodes: []int32{1, 0}, sidecarState: &sidecarRunning, want: egov1.Succeeded, wantAttempts: 2},
-	"beside one that never starts":       {sameCalls: true, spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{0}, sidecarState: &sidecarUnpullable, want: egov1.Succeeded, wantAttempts: 1},
-	"beside one that fails":              {spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{0}, sidecarState: &sidecarFailed, want: egov1.Succeeded, wantAttempts: 1},
-	"a retry beside one that ends first": {sameCalls: true, spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{1, 0}, sidecarState: &sidecarEnded, want: egov1.Succeeded, wantAttempts: 2},
-	"cancelled beside one that goes on":  {exitCodes: []int32{runsForever}, sidecarState: &sidecarRunning, intervene: cancel, want: egov1.Cancelled, wantAttempts: 1},
-	"expires beside one that goes on":    {sameCalls: true, spec: egov1.ActivitySpec{TTLSecondsAfterFinished: new(int32)}, exitCodes: []int32{0}, sidecarState: &sidecarRunning, wantGone: true},
-	"deleted":                            {exitCodes: []int32{0}, intervene: deleteActivity, wantGone: true},
+	"next to one that continues":           {sameCalls: true, spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{0}, sidecarState: &sidecarRunning, want: egov1.Succeeded, wantAttempts: 1},
+	"a retry next to one that continues":   {spec: egov1.ActivitySpec{Retries: 3}, exitCodes: []int32{1, 0}, sidecarState: &sidecarRunning, want: egov1.Succeeded, wantAttempts: 2},
+	"next to one that never starts":        {sameCalls: true, spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{0}, sidecarState: &sidecarUnpullable, want: egov1.Succeeded, wantAttempts: 1},
+	"next to one that fails":               {spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{0}, sidecarState: &sidecarFailed, want: egov1.Succeeded, wantAttempts: 1},
+	"a retry next to one that ends first":  {sameCalls: true, spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{1, 0}, sidecarState: &sidecarEnded, want: egov1.Succeeded, wantAttempts: 2},
+	"cancelled next to one that continues": {exitCodes: []int32{runsForever}, sidecarState: &sidecarRunning, intervene: cancel, want: egov1.Cancelled, wantAttempts: 1},
+	"expires next to one that continues":   {sameCalls: true, spec: egov1.ActivitySpec{TTLSecondsAfterFinished: new(int32)}, exitCodes: []int32{0}, sidecarState: &sidecarRunning, wantGone: true},
+	"deleted":                              {exitCodes: []int32{0}, intervene: deleteActivity, wantGone: true},
 	"deleted and made again": {exitCodes: []int32{0}, want: egov1.Succeeded, wantAttempts: 1, intervene: func(w *fakeCluster) {
 		deleteActivity(w)
 		w.submit(egov1.ActivitySpec{})
 	}},
 }
 
-// These are states of a container beside the command's.
+// These are states of a container next to the command's.
 var (
 	sidecarRunning    = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: testTime}}
 	sidecarUnpullable = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}
@@ -264,7 +264,7 @@ func TestStaleCache(t *testing.T) {
 }
 
 // TestStranger checks that the operator leaves alone a pod of our name that somebody else
-// made, and goes on when it is gone.
+// made, and continues when it is gone.
 func TestStranger(t *testing.T) {
 	for name, forge := range map[string]func(p *corev1.Pod){
 		"unowned":               func(p *corev1.Pod) { p.OwnerReferences = nil },
@@ -429,11 +429,11 @@ func TestAStartIsMarkedOnce(t *testing.T) {
 	}
 }
 
-// TestANodeThatBeginsAnew has a kubelet that knows nothing of what it ran, and starts the
-// pod again. Nobody knows how the command ended: the run is Lost, and is not tried again.
-func TestANodeThatBeginsAnew(t *testing.T) {
+// TestANodeThatStartsOver has a kubelet that knows nothing of what it ran, and starts the
+// pod again. It is not known how the command ended: the run is Lost, and is not tried again.
+func TestANodeThatStartsOver(t *testing.T) {
 	lost := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: reasonStatusUnknown}}
-	for name, anew := range map[string]corev1.ContainerStatus{
+	for name, restarted := range map[string]corev1.ContainerStatus{
 		"about to start it": {State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}, LastTerminationState: lost, RestartCount: 1},
 		"has started it":    {State: sidecarRunning, ContainerID: "test://another"},
 		"has seen its end":  {State: sidecarEnded, ContainerID: "test://another"},
@@ -444,15 +444,15 @@ func TestANodeThatBeginsAnew(t *testing.T) {
 			o := w.operator()
 			o.runUntilQuiet()
 			p := w.pods()[0]
-			anew.Name = appName
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{anew}
+			restarted.Name = appName
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{restarted}
 			w.must(w.server.Status().Update(context.Background(), &p))
 			o.runUntilQuiet()
 			if got := w.activity().Status; got.Prosta != egov1.Lost || got.Reason != commonv1.ReasonStartedTwice || got.ExitCode != nil {
 				t.Errorf("status %+v", got)
 			}
 			if left := w.pods(); len(left) > 0 && !podEnded(&left[0]) {
-				t.Errorf("it goes on: %+v", left[0].Status)
+				t.Errorf("it continues: %+v", left[0].Status)
 			}
 		})
 	}

@@ -106,7 +106,7 @@ func startDeadlineEnd(a *egov1.Activity) attemptEnd {
 		"the command had not started within startDeadline " + a.Spec.StartDeadline.Duration.String()}
 }
 
-// unobservedEnd returns the end of an attempt whose container nobody saw end. The command did not
+// unobservedEnd returns the end of an attempt whose container was not seen to end. The command did not
 // run when the kubelet refused the pod at once, or says that the container waits, or when an
 // init container failed, which all others wait for; otherwise it may have run.
 func unobservedEnd(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.ContainerStatus) attemptEnd {
@@ -129,8 +129,8 @@ func unobservedEnd(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.Contai
 const refusalWindow = 2 * time.Second
 
 // refusedImmediately reports whether the refusal of a pod was all that the kubelet ever said of it. A
-// kubelet that begins anew decides again whether to admit the pods it runs, and a refusal then
-// wipes what the containers did. startTime is the time of its first report; phase, which nobody
+// kubelet that starts over decides again whether to admit the pods it runs, and a refusal then
+// wipes what the containers did. startTime is the time of its first report; phase, which no one
 // else sets, was last set by the refusal.
 func refusedImmediately(pod *corev1.Pod) bool {
 	return pod.Status.StartTime != nil && slices.ContainsFunc(pod.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
@@ -185,12 +185,12 @@ func killedNote(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("; the kernel killed %s of the command because the node was short of memory: set resources.requests.memory to what the command needs", what)
 }
 
-// startedTwiceEnd is the end of an attempt whose container was started again, though nobody saw its first start end.
+// startedTwiceEnd is the end of an attempt whose container was started again, though its first start was not seen to end.
 var startedTwiceEnd = attemptEnd{egov1.Lost, commonv1.ReasonStartedTwice,
 	"the container was started a second time, which the guard refused where it could know; how the first start ended is unknown"}
 
 // initFailureEnd returns the end of an attempt in whose pod an init container failed. The command
-// did not run, unless it had run before the node started the pod anew.
+// did not run, unless it had run before the node restarted the pod.
 func initFailureEnd(attempt *egov1.Attempt, pod *corev1.Pod, name string, failed *corev1.ContainerStateTerminated) attemptEnd {
 	what := "init container " + name + ", which somebody added to the pod,"
 	if name == guardContainer {

@@ -74,7 +74,7 @@ func (p podLogs) Tail(ctx context.Context, pod *corev1.Pod, limit int) (outputTa
 	ctx, cancel := context.WithTimeout(ctx, outputTimeout)
 	defer cancel()
 	stream, err := p.pods.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
-		Container: appName, TailLines: ptr.To[int64](maxTailLines + 1), // one more tells that there were more
+		Container: appName, TailLines: ptr.To[int64](maxTailLines + 1), // one more shows that there were more
 	}).Stream(ctx)
 	if err != nil {
 		return outputTail{}, fmt.Errorf("reading the output: %w", err)

@@ -50,7 +50,7 @@ func TestALogIsComparedWithWhatWasPrinted(t *testing.T) {
 		"the end, though less is kept":   {end, long, 2, true},
 		"cut before the end":             {strings.TrimSuffix(end, "END"), long, 4096, false},
 		"cut in a character":             {strings.TrimSuffix(end, "\nEND")[:len(end)-5], long, 4096, false},
-		"begun anew shortly before":      {"é\né\nEND", long, 4096, false}, // less than the sample: it cannot be known, so it is not claimed
+		"started over shortly before":    {"é\né\nEND", long, 4096, false}, // less than the sample: it cannot be known, so it is not claimed
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tailOf(iotest.OneByteReader(strings.NewReader(c.log)), c.limit, reportOn(c.printed))
@@ -95,7 +95,7 @@ func TestTheEndOfALogIsAwaited(t *testing.T) {
 		"read after a node's silence":  {2, 3, context.DeadlineExceeded, ""},
 		"the node is always busy":      {never, 31, busy, "reading the output"},
 		"there is no log":              {never, 1, apierrors.NewNotFound(corev1.Resource("pods"), "gone"), "reading the output"},
-		"nobody may read it":           {never, 1, apierrors.NewForbidden(corev1.Resource("pods"), "a", nil), "reading the output"},
+		"the operator may not read it": {never, 1, apierrors.NewForbidden(corev1.Resource("pods"), "a", nil), "reading the output"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFakeCluster(t, 0)
@@ -161,7 +161,7 @@ func TestKilledChildrenAreReported(t *testing.T) {
 	}
 }
 
-// TestTheEndOfTheCommandCounts has a container that went on until its output was read.
+// TestTheEndOfTheCommandCounts has a container that continued until its output was read.
 func TestTheEndOfTheCommandCounts(t *testing.T) {
 	a := activityWith(egov1.ActivitySpec{}, runningAttempt)
 	p := pod(a, endedAt(time.Minute, 0))

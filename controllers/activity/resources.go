@@ -26,8 +26,8 @@ const (
 
 	// defaultUID is the uid under security Restricted: the "nonroot" of distroless images.
 	defaultUID = 65532
-	// nobodyUID is the overflow uid of Linux, and the user nobody of most images.
-	nobodyUID = 65534
+	// overflowUID is the overflow uid of Linux, and the user nobody of most images.
+	overflowUID = 65534
 )
 
 // podName returns the name of an attempt's pod. The UID keeps the pods of a deleted

@@ -41,7 +41,7 @@ func updateStatus(a *egov1.Activity, pod *corev1.Pod) {
 }
 
 // observeAttempt writes down how far an attempt is. An older view of the pod takes nothing
-// back: what has begun does not begin again.
+// back: what has started does not start again.
 func observeAttempt(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) {
 	attempt.Reason, attempt.Message = "", ""
 	if pod != nil {
@@ -101,7 +101,7 @@ func prosta(a *egov1.Activity) egov1.ProcessState {
 	return attempt.Prosta
 }
 
-// prostaBetweenAttempts returns the state of a run whose next attempt has not begun.
+// prostaBetweenAttempts returns the state of a run whose next attempt has not started.
 func prostaBetweenAttempts(a *egov1.Activity) egov1.ProcessState {
 	switch {
 	case isSuspended(a):
@@ -167,7 +167,7 @@ func setConditions(a *egov1.Activity) {
 }
 
 // reportUnknownUser reports whether err is an unknown user, and if so sets in the status what must be
-// mended before the first attempt. The pass has not failed: deadlines run on, and an event follows the mending.
+// fixed before the first attempt. The pass has not failed: deadlines run on, and an event follows the fixing.
 func reportUnknownUser(a *egov1.Activity, err error) bool {
 	var unknownUser *unknownUserError
 	if !errors.As(err, &unknownUser) {
@@ -187,13 +187,13 @@ func setSuspended(a *egov1.Activity) {
 		conditions.Set(list, generation, commonv1.ConditionSuspended, true, commonv1.ReasonSpecSuspended, suspendedMessage)
 	case a.Spec.Suspend && !a.Status.Prosta.Finished():
 		conditions.Set(list, generation, commonv1.ConditionSuspended, false, commonv1.ReasonAlreadyStarted,
-			"spec.suspend came after the start: the attempt goes on, and no next one begins")
+			"spec.suspend came after the start: the attempt continues, and no next one starts")
 	case meta.FindStatusCondition(*list, commonv1.ConditionSuspended) != nil:
 		conditions.Set(list, generation, commonv1.ConditionSuspended, false, commonv1.ReasonNotSuspended, "nothing is held back")
 	}
 }
 
-// setHostResolved sets the condition that tells, in the scheduler's words, why the host does not take the pod.
+// setHostResolved sets the condition that says, in the scheduler's words, why the host does not take the pod.
 func setHostResolved(a *egov1.Activity, pod *corev1.Pod) {
 	list, generation := &a.Status.Conditions, a.Generation
 	if pod.Spec.NodeName != "" {
@@ -217,7 +217,7 @@ func setNodeReachable(a *egov1.Activity, pod *corev1.Pod) {
 	switch {
 	case commandStatus(pod).State.Running != nil && hasCondition(corev1.ContainersReady, corev1.ConditionTrue) && hasCondition(corev1.PodReady, corev1.ConditionFalse):
 		conditions.Set(list, generation, commonv1.ConditionNodeReachable, false, commonv1.ReasonNodeSilent,
-			"node "+pod.Spec.NodeName+" does not answer; the command may go on there")
+			"node "+pod.Spec.NodeName+" does not answer; the command may continue there")
 	case meta.FindStatusCondition(*list, commonv1.ConditionNodeReachable) != nil && pod.Spec.NodeName != "" && !isDisrupted(pod):
 		conditions.Set(list, generation, commonv1.ConditionNodeReachable, true, commonv1.ReasonNodeAnswers, "node "+pod.Spec.NodeName+" answers")
 	}

@@ -15,10 +15,10 @@ import (
 )
 
 // leader is an operator whose every call waits for its turn, so that it can be
-// stopped between any two calls while others go on, and be woken much later.
+// stopped between any two calls while others continue, and be woken much later.
 type leader struct {
 	*operator
-	resume     chan bool     // true: go on to the next call; false: you were killed
+	resume     chan bool     // true: continue to the next call; false: you were killed
 	paused     chan struct{} // it waits, or it is dead
 	loseAnswer bool          // the answer of the next call is lost
 }

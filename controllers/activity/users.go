@@ -19,7 +19,7 @@ const usersConfigMap = "activity-users"
 // numericUser matches an execuser that is a uid or uid:gid.
 var numericUser = regexp.MustCompile(`^(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9}))?$`)
 
-// unknownUserError says that a name stands for nobody (yet).
+// unknownUserError says that no user has a name (yet).
 type unknownUserError struct{ message string }
 
 func (u *unknownUserError) Error() string { return "execuser: " + u.message }
@@ -88,7 +88,7 @@ func parseUser(text string) (uid, gid int64, chosen bool) {
 	case "root":
 		return 0, 0, true
 	case "nobody":
-		return nobodyUID, nobodyUID, true
+		return overflowUID, overflowUID, true
 	}
 	first, second, both := strings.Cut(text, ":")
 	uid = parseID(first)

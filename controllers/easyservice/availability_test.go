@@ -116,7 +116,7 @@ func TestARolloutThatKeepsStoppingEnds(t *testing.T) {
 			t.Errorf("%s: too early, or due in %s", reason, untilDeadline(e, &appsv1.Deployment{}, w))
 		}
 		if w := (world{pods: []corev1.Pod{phase(20)}, now: secondsLater(20)}); !isRolloutOverdue(e, &appsv1.Deployment{}, asks, w) || untilDeadline(e, &appsv1.Deployment{}, w) != 0 {
-			t.Errorf("%s: it goes on, or is due in %s", reason, untilDeadline(e, &appsv1.Deployment{}, w))
+			t.Errorf("%s: it continues, or is due in %s", reason, untilDeadline(e, &appsv1.Deployment{}, w))
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (r *Reconciler) keepConfigs(e *appv1.EasyService, now map[appv1.ConfigRef]c
 }
 
 // configDigest returns the digest of what configRefs name. While one is missing, it returns that of the running pods,
-// so that they go on, and the error missing, which names the field.
+// so that they continue, and the error missing, which names the field.
 func (r *Reconciler) configDigest(ctx context.Context, e *appv1.EasyService, running string) (config string, missing, err error) {
 	now, absent := map[appv1.ConfigRef]cachedConfig{}, []error{}
 	last := r.lastConfigs(e)
@@ -88,7 +88,7 @@ func (r *Reconciler) readConfigRef(ctx context.Context, e *appv1.EasyService, re
 	return r.ConfigMaps.ReadIfChanged(ctx, key, last)
 }
 
-// digest is the digest of a content, keyed with the object's UID: it does not tell that two objects hold the same. It
+// digest is the digest of a content, keyed with the object's UID: it does not show that two objects hold the same. It
 // hides a content only as well as that is hard to guess.
 func digest(uid types.UID, data map[string][]byte) string {
 	if data == nil {

@@ -114,13 +114,13 @@ func container(e *appv1.EasyService) *corev1ac.ContainerApplyConfiguration {
 	return setProbes(parts.WithPreStopSleep(c, drainSeconds(e)), ptr.Deref(e.Spec.Probes, appv1.Probes{}), tcpProbe(e.Spec.Ports))
 }
 
-// drainSeconds is how many seconds a pod that is deleted goes on serving.
+// drainSeconds is how many seconds a pod that is deleted continues to serve.
 func drainSeconds(e *appv1.EasyService) int64 {
 	switch {
 	case e.Spec.Strategy != nil && e.Spec.Strategy.DrainSeconds != nil:
 		return *e.Spec.Strategy.DrainSeconds
 	case len(e.Spec.Ports) == 0:
-		return 0 // nobody is led to it
+		return 0 // no client is led to it
 	}
 	return parts.PreStopSeconds(e.Spec.PodOptions)
 }

@@ -56,7 +56,7 @@ func templateToApply(e *appv1.EasyService, specTemplate *corev1ac.PodTemplateSpe
 	}
 	template := stable.Spec.Template.DeepCopy()
 	delete(template.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
-	delete(template.Annotations, parts.AnnotationRestartedAt) // whoever restarts it next is not to be taken back
+	delete(template.Annotations, parts.AnnotationRestartedAt) // the user's next restart is not to be rolled back
 	return parts.ToApplyConfig[corev1ac.PodTemplateSpecApplyConfiguration](template)
 }
 

@@ -17,9 +17,9 @@ import (
 )
 
 func TestAdvanceRollout(t *testing.T) {
-	began, now := metav1.NewTime(time.Unix(1, 0)), metav1.NewTime(time.Unix(9, 0))
+	start, now := metav1.NewTime(time.Unix(1, 0)), metav1.NewTime(time.Unix(9, 0))
 	last := func(template string, result appv1.RolloutResult) *appv1.Rollout {
-		return &appv1.Rollout{Template: template, StartTime: began, Result: result, Message: "as it was"}
+		return &appv1.Rollout{Template: template, StartTime: start, Result: result, Message: "as it was"}
 	}
 	sure := func(asked, given string) rolloutRequest {
 		return rolloutRequest{specHash: asked, appliedHash: given, deploymentApplied: true}
@@ -35,12 +35,12 @@ func TestAdvanceRollout(t *testing.T) {
 		result   appv1.RolloutResult
 		stable   string
 	}{
-		{reason: "the first begins", rolloutRequest: sure("1", "1"), template: "1", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "the first starts", rolloutRequest: sure("1", "1"), template: "1", result: appv1.RolloutRunning, stable: "set-1"},
 		{reason: "it is completed", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"), rolloutOutcome: rolloutOutcome{done: true, currentSet: "set-9"},
 			template: "1", result: appv1.RolloutCompleted, stable: "set-9"},
 		{reason: "completed, by a set that the cache does not show yet", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"), rolloutOutcome: rolloutOutcome{done: true},
 			template: "1", result: appv1.RolloutCompleted, stable: "set-1"},
-		{reason: "another begins", last: last("1", appv1.RolloutCompleted), rolloutRequest: sure("2", "2"), template: "2", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "another starts", last: last("1", appv1.RolloutCompleted), rolloutRequest: sure("2", "2"), template: "2", result: appv1.RolloutRunning, stable: "set-1"},
 		{reason: "it is stuck", last: last("2", appv1.RolloutRunning), rolloutRequest: sure("2", "2"), rolloutOutcome: stuckOn2,
 			template: "2", result: appv1.RolloutRolledBack, stable: "set-1"},
 		{reason: "stuck, and to be kept so", keep: true, last: last("2", appv1.RolloutRunning), rolloutRequest: sure("2", "2"), rolloutOutcome: stuckOn2,
@@ -53,7 +53,7 @@ func TestAdvanceRollout(t *testing.T) {
 			template: "1", result: appv1.RolloutCompleted, stable: "set-1"},
 		{reason: "rolled back, the stable one runs again", last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("2", "1"), rolloutOutcome: rolloutOutcome{done: true, currentSet: "set-1", stableExists: true},
 			template: "2", result: appv1.RolloutRolledBack, stable: "set-1"},
-		{reason: "rolled back, and the operator was told to keep: it is tried again", keep: true, last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("2", "2"),
+		{reason: "rolled back, and the spec says to keep it: it is tried again", keep: true, last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("2", "2"),
 			template: "2", result: appv1.RolloutRunning, stable: "set-1"},
 		{reason: "rolled back, and the spec asks for a third", last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("3", "3"), rolloutOutcome: rolloutOutcome{currentSet: "set-1", stableExists: true},
 			template: "3", result: appv1.RolloutRunning, stable: "set-1"},
@@ -106,7 +106,7 @@ func TestAnOldVerdictRollsNothingBack(t *testing.T) {
 		want    appv1.RolloutResult
 		due     time.Duration
 	}{
-		{"the pass that begins it", -30, 0, appv1.RolloutRunning, 30 * time.Second},
+		{"the pass that starts it", -30, 0, appv1.RolloutRunning, 30 * time.Second},
 		{"the next", -30, 1, appv1.RolloutRunning, 59 * time.Second},
 		{"the last of its time", -30, 59, appv1.RolloutRunning, time.Second},
 		{"a verdict on itself", 45, 46, appv1.RolloutRolledBack, 0},
@@ -177,7 +177,7 @@ func TestTemplateToApply(t *testing.T) {
 	}
 	e.Spec.Image, e.Spec.Strategy.OnFailure = "app:2", appv1.Keep
 	if templateToApply(e, asked, false, sets) != asked {
-		t.Error("it was told to keep")
+		t.Error("the spec says to keep it")
 	}
 }
 

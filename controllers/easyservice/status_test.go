@@ -69,7 +69,7 @@ func TestConditions(t *testing.T) {
 			deployment: deployed(1, withCondition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonDeadlineExceeded, "")),
 			want:       "FFFT", degraded: "1 of 4 replicas ready",
 		},
-		"beyond its deadline, and nobody listens": {
+		"beyond its deadline, and nothing listens": {
 			deployment: deployed(1, withCondition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonDeadlineExceeded, "")),
 			pods:       []corev1.Pod{deaf}, want: "FFFT",
 			degraded: "1 of 4 replicas ready: pod a-1: container easyservice runs, but its readiness probe (TCP port 8080) does not succeed",

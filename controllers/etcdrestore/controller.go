@@ -1,5 +1,5 @@
 // Package etcdrestore reports how far EtcdRestores are: types → controller → status. The EtcdCluster's own controller fetches the
-// backup, begins, and restores; here it is only told what came of it.
+// backup, starts, and restores; here only its result is reported.
 package etcdrestore
 
 import (
@@ -83,7 +83,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) restoresOf(ctx context.Context, cluster ctrlclient.Object) []reconcile.Request {
 	var list databasev1alpha1.EtcdRestoreList
 	if err := r.List(ctx, &list, ctrlclient.InNamespace(cluster.GetNamespace())); err != nil {
-		return nil // the cache has not begun; it will show each
+		return nil // the cache has not started; it will show each
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {

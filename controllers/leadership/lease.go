@@ -27,7 +27,7 @@ const leaseName = "mainstay-operator.io"
 type Times struct {
 	// LeaseDuration is how long a standby waits for a renewal before it takes the lease.
 	LeaseDuration time.Duration
-	// RenewDeadline is how long the leader acts after its last renewal. Whatever it has begun by then must end
+	// RenewDeadline is how long the leader acts after its last renewal. Whatever it has started by then must end
 	// before the lease does.
 	RenewDeadline time.Duration
 	// RetryPeriod is the time between two renewals.
@@ -41,7 +41,7 @@ var DefaultTimes = Times{LeaseDuration: 10 * time.Second, RenewDeadline: 5 * tim
 
 // Lease is the lock of the leader election. It also reports whether this process may act: the leader
 // election ends a process that has lost its lease, but only after the whole renew deadline. Until
-// then, a process that was stopped and wakes would act beside its successor.
+// then, a process that was stopped and wakes would act in parallel to its successor.
 type Lease struct {
 	*resourcelock.LeaseLock
 	times  Times
@@ -120,7 +120,7 @@ func (l *Lease) Create(ctx context.Context, record resourcelock.LeaderElectionRe
 }
 
 // Update renews, takes or releases the lease. The leader election also releases a lease that it could not renew in
-// time. Then another process may hold the lease already, and an act of this one may go on: such a lease is left to run
+// time. Then another process may hold the lease already, and an act of this one may continue: such a lease is left to run
 // out.
 func (l *Lease) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == "" {

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// An act that began as late as the lease allows has to end before another process leads.
+// An act that started as late as the lease allows has to end before another process leads.
 func TestTimes(t *testing.T) {
 	if d := DefaultTimes; d.RenewDeadline < 3*d.RetryPeriod || d.LeaseDuration-d.RenewDeadline < 5*time.Second {
 		t.Errorf("%+v", d)
@@ -84,7 +84,7 @@ func TestHeld(t *testing.T) {
 }
 
 // client-go releases a lease that it could not renew. Another process may hold it by then, or an act that was
-// begun under it may go on.
+// started under it may continue.
 func TestOnlyALeaseThatIsHeldIsReleased(t *testing.T) {
 	e, clock := newElection(t), clocktesting.NewFakeClock(time.Now())
 	led := newLease(e.Clientset, e.Clientset, namespace, other, DefaultTimes)

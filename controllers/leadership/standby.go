@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Get returns the lease as soon as this process may take or renew it: at once if it has led or nobody holds the lease;
+// Get returns the lease as soon as this process may take or renew it: at once if it has led or no process holds the lease;
 // else once the holder has ended or has not renewed in time, and then without a holder. The election writes under the
 // version that was read, so a lease that has changed since is not taken. client-go alone would poll, and cannot see a
 // holder's end.

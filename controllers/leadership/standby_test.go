@@ -74,21 +74,21 @@ func (e *election) report(end *corev1.ContainerStateTerminated) {
 	}
 }
 
-// wait waits for the lease as the standby does, and returns what the standby is told, and when.
+// wait waits for the lease as the standby does, and returns what the standby gets, and when.
 func (e *election) wait() <-chan string {
-	told := make(chan string, 1)
-	began := time.Now()
+	got := make(chan string, 1)
+	start := time.Now()
 	go func() {
 		record, _, err := e.standby.Get(e.Context())
-		after := time.Since(began).Round(100 * time.Millisecond)
+		after := time.Since(start).Round(100 * time.Millisecond)
 		if err != nil {
-			told <- fmt.Sprintf("%s: %v", after, err)
+			got <- fmt.Sprintf("%s: %v", after, err)
 			return
 		}
-		told <- fmt.Sprintf("%s: held by %q", after, record.HolderIdentity)
+		got <- fmt.Sprintf("%s: held by %q", after, record.HolderIdentity)
 	}()
 	synctest.Wait()
-	return told
+	return got
 }
 
 func TestStandby(t *testing.T) {
@@ -102,13 +102,13 @@ func TestStandby(t *testing.T) {
 		plays []play
 		want  string
 	}{
-		"nobody renews":                     {want: `10s: held by ""`},
+		"no process renews":                 {want: `10s: held by ""`},
 		"renewed once":                      {[]play{after(3*time.Second, renew)}, `13s: held by ""`},
 		"renewed in the last moment":        {[]play{after(9900*time.Millisecond, renew), after(9*time.Second, renew)}, `28.9s: held by ""`},
-		"the kubelet tells of its end":      {[]play{after(2*time.Second, says(holder, "Error"))}, `2s: held by ""`},
+		"the kubelet reports its end":       {[]play{after(2*time.Second, says(holder, "Error"))}, `2s: held by ""`},
 		"of its end, after a renewal":       {[]play{after(time.Second, renew), after(time.Second, says(holder, "OOMKilled"))}, `2s: held by ""`},
 		"of the container before":           {[]play{after(2*time.Second, says("manager-a_0", "Error"))}, `10s: held by ""`},
-		"of an end that nobody saw":         {[]play{after(2*time.Second, says(holder, "ContainerStatusUnknown"))}, `10s: held by ""`},
+		"an end that was not observed":      {[]play{after(2*time.Second, says(holder, "ContainerStatusUnknown"))}, `10s: held by ""`},
 		"its pod is gone":                   {[]play{after(2*time.Second, (*election).deletePod)}, `10s: held by ""`},
 		"it gives the lease up":             {[]play{after(2*time.Second, func(e *election) { e.write("") })}, `2s: held by ""`},
 		"another takes it, who renews it":   {[]play{after(9*time.Second, func(e *election) { e.write("manager-c_3") }), after(9*time.Second, func(e *election) { e.write("manager-c_3") })}, `28s: held by ""`},
@@ -120,11 +120,11 @@ func TestStandby(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := newElection(t)
-				told := e.wait()
+				result := e.wait()
 				for _, play := range c.plays {
 					play(e)
 				}
-				if got := <-told; got != c.want {
+				if got := <-result; got != c.want {
 					t.Errorf("after %s, want %s", got, c.want)
 				}
 			})
@@ -188,7 +188,7 @@ func TestWaitingGoesOnWhenTheAPIServerFails(t *testing.T) {
 	})
 }
 
-// A renewal that the watch did not tell of is seen before the lease is taken.
+// A renewal that the watch did not report is seen before the lease is taken.
 func TestVacancyIsOfTheLeaseAsItIs(t *testing.T) {
 	then := metav1.Now()
 	now := resourcelock.LeaderElectionRecord{HolderIdentity: holder, RenewTime: metav1.NewTime(then.Add(time.Second))}
@@ -210,7 +210,7 @@ func TestVacancyIsOfTheLeaseAsItIs(t *testing.T) {
 	}
 }
 
-// elect runs the leader election for a lease until the context ends, and tells when it leads.
+// elect runs the leader election for a lease until the context ends, and reports when it leads.
 func elect(ctx context.Context, t *testing.T, lease *Lease, release bool) <-chan time.Time {
 	t.Helper()
 	leads := make(chan time.Time, 1)
@@ -233,12 +233,12 @@ func elect(ctx context.Context, t *testing.T, lease *Lease, release bool) <-chan
 func TestElection(t *testing.T) {
 	for name, c := range map[string]struct {
 		release bool
-		told    func(e *election)
+		report  func(e *election)
 		after   time.Duration
 	}{
-		"the leader is killed":  {told: func(e *election) { e.report(end(holder, "Error")) }},
-		"the leader ends well":  {release: true, told: func(*election) {}},
-		"the leader falls mute": {told: func(*election) {}, after: DefaultTimes.LeaseDuration},
+		"the leader is killed":    {report: func(e *election) { e.report(end(holder, "Error")) }},
+		"the leader ends well":    {release: true, report: func(*election) {}},
+		"the leader falls silent": {report: func(*election) {}, after: DefaultTimes.LeaseDuration},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestElection(t *testing.T) {
 				stopped := time.Now()
 				stop()
 				synctest.Wait()
-				c.told(e)
+				c.report(e)
 				led := (<-second).Sub(stopped)
 				if led < c.after-DefaultTimes.RetryPeriod || led > c.after+time.Millisecond || !e.standby.Held() {
 					t.Errorf("the next one leads after %s, held: %t", led, e.standby.Held())

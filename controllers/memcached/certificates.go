@@ -35,8 +35,8 @@ const (
 	// files yet. The wait doubles each time, up to maxProbeBackoff.
 	firstProbeBackoff = 3 * time.Second
 	maxProbeBackoff   = time.Minute
-	// maxReloads is how often a node is told to reload: one that reads while its files are being swapped has half
-	// of each and takes no new connection, so it is told again over the connection that is open.
+	// maxReloads is how often a node is asked to reload: one that reads while its files are being swapped has half
+	// of each and accepts no new connection, so it is asked again over the connection that is open.
 	maxReloads = 5
 	// maxAnswerBytes bounds, in bytes, all that a node says in one session: a dozen lines, of which the
 	// longest says why it cannot load its files, with a path and the words of OpenSSL.
@@ -48,7 +48,7 @@ type certificateProbe struct {
 	version string        // of the certificate that the pod was asked for
 	problem string        // why it is not known to serve that; "" when it was seen to
 	backoff time.Duration // from this probe to the next
-	nextAt  time.Time     // when it is asked again; zero when an event will tell
+	nextAt  time.Time     // when it is asked again; zero when an event will follow
 }
 
 func (c certificateProbe) isServing(version string) bool {

@@ -21,7 +21,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
-// fakeNode handles its certificate as memcached does: it reads the files when it is told to.
+// fakeNode handles its certificate as memcached does: it reads the files when it is asked to.
 type fakeNode struct {
 	mu             sync.Mutex
 	loaded         *tls.Certificate // nil takes no new connection
@@ -123,17 +123,17 @@ func TestLoad(t *testing.T) {
 	old, renewed := by.Issue(host), by.Issue(host)
 	forServers := by.Issue(host, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} })
 	for _, c := range []struct {
-		reason string
-		start  *fakeNode
-		brings map[string][]byte // by the kubelet, before it is told
-		wanted map[string][]byte
-		auth   cachev1alpha1.MemcachedClientAuth
-		users  []string
-		told   int
-		words  string
+		reason  string
+		start   *fakeNode
+		brings  map[string][]byte // by the kubelet, before the request to reload
+		wanted  map[string][]byte
+		auth    cachev1alpha1.MemcachedClientAuth
+		users   []string
+		reloads int
+		words   string
 	}{
 		{"serves it", &fakeNode{files: renewed}, nil, renewed, "", nil, 0, ""},
-		{"told", &fakeNode{files: old}, renewed, renewed, "", nil, 1, ""},
+		{"asked to reload", &fakeNode{files: old}, renewed, renewed, "", nil, 1, ""},
 		{"not brought yet", &fakeNode{files: old}, nil, renewed, "", nil, 1, "waits for the kubelet"},
 		{"half of each is read, and the open connection saves it", &fakeNode{files: old, failingReloads: 2}, renewed, renewed, "", nil, 3, ""},
 		{"never whole", &fakeNode{files: old, failingReloads: 100}, renewed, renewed, "", nil, maxReloads, "key values mismatch"},
@@ -157,8 +157,8 @@ func TestLoad(t *testing.T) {
 			if (err == nil) != (c.words == "") || err != nil && !strings.Contains(err.Error(), c.words) {
 				t.Errorf("got %v, want %q", err, c.words)
 			}
-			if node.reloads != c.told {
-				t.Errorf("told %d times", node.reloads)
+			if node.reloads != c.reloads {
+				t.Errorf("asked %d times", node.reloads)
 			}
 		})
 	}
@@ -195,8 +195,8 @@ func TestWhoDoesNotServeTheCertificateIsAskedLessAndLessOften(t *testing.T) {
 	expectProbes(9, 3*time.Second)
 }
 
-// A pod that becomes ready is an event, so nobody has to look again.
-func TestNobodyWaitsForNodesThatAreNotReady(t *testing.T) {
+// A pod that becomes ready is an event, so no new look is scheduled.
+func TestNodesThatAreNotReadyAreNotWaitedFor(t *testing.T) {
 	by := authority.New("one")
 	issued := by.Issue(host)
 	node := startFakeNode(t, &fakeNode{files: issued})
@@ -253,7 +253,7 @@ func TestWhyANodeIsNotKnownToServeTheCertificate(t *testing.T) {
 	} {
 		err := loadCertificate(t.Context(), newSecured(nil), secrets{certificate: certificate{Identity: identityOf(wanted)}}, address, time.Now)
 		if err == nil || probeProblem(err) != want {
-			t.Errorf("%v is told as %q, not %q", err, probeProblem(err), want)
+			t.Errorf("%v is reported as %q, not %q", err, probeProblem(err), want)
 		}
 	}
 	refused := &net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}

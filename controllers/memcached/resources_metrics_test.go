@@ -66,7 +66,7 @@ func TestMetricsAreOfferedOnce(t *testing.T) {
 			t.Errorf("%s: the headless Service has %d ports", c.reason, got)
 		}
 		if got := len(clientService(c.m).Spec.Ports); got != 1 {
-			t.Errorf("%s: the client Service has %d ports: whoever scrapes would count twice", c.reason, got)
+			t.Errorf("%s: the client Service has %d ports: a scraper would count twice", c.reason, got)
 		}
 		var kinds []string
 		for _, child := range desired(c.m, minimalInputs) {

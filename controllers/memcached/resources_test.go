@@ -77,8 +77,8 @@ func TestResources(t *testing.T) {
 		change func(*cachev1alpha1.MemcachedSpec)
 		memory string
 	}{
-		{"64Mi for items, a sixth of it for their table, 64Mi beside them, 32Ki for each of 1024 connections", nil, "171Mi"},
-		{"a table of 2^25 pointers beside the half of it", func(s *cachev1alpha1.MemcachedSpec) {
+		{"64Mi for items, a sixth of it for their table, 64Mi for the rest, 32Ki for each of 1024 connections", nil, "171Mi"},
+		{"a table of 2^25 pointers next to the half of it", func(s *cachev1alpha1.MemcachedSpec) {
 			s.Memory, s.Connections = ptr.To(resource.MustParse("3Gi")), 16
 		}, "3649Mi"},
 		{"the user's limit", func(s *cachev1alpha1.MemcachedSpec) { s.Resources.Limits = limit("1Gi") }, "1Gi"},

@@ -16,8 +16,10 @@ import (
 )
 
 func TestWhatNeverComesNeedsAHuman(t *testing.T) {
-	began := time.Unix(1_000_000, 0)
-	at := func(minutes int) metav1.Time { return metav1.NewTime(began.Add(time.Duration(minutes) * time.Minute)) }
+	start := time.Unix(1_000_000, 0)
+	at := func(minutes int) metav1.Time {
+		return metav1.NewTime(start.Add(time.Duration(minutes) * time.Minute))
+	}
 	set := &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Generation: 1}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](2)},
 		Status: appsv1.StatefulSetStatus{ObservedGeneration: 1, Replicas: 1, ReadyReplicas: 1, UpdatedReplicas: 1},
@@ -44,10 +46,10 @@ func TestWhatNeverComesNeedsAHuman(t *testing.T) {
 		{"and then not", set, nil, 10, "1 of 2 replicas updated: the events of StatefulSet a", 0},
 		{"one that was made later has more of it", set, []corev1.Pod{creating}, 10, "", 5 * time.Minute},
 		{"but not for ever", set, []corev1.Pod{creating}, 15, "its volumes or its network are not there yet", 0},
-		{"one that began to serve holds up the next", set, []corev1.Pod{serves}, 16, "", 90 * time.Second},
+		{"one that started to serve holds up the next", set, []corev1.Pod{serves}, 16, "", 90 * time.Second},
 		{"for as long as a rollout pauses", set, []corev1.Pod{serves}, 18, "the events of", 0},
 		{"so does one that goes", set, []corev1.Pod{going}, 10, "", 9 * time.Minute},
-		{"nobody has begun", unseen, nil, 60, "", 0},
+		{"no pod has started", unseen, nil, 60, "", 0},
 		{"all serve", all, []corev1.Pod{serves}, 60, "", 0},
 		{"nothing was asked for, and why is said elsewhere", &appsv1.StatefulSet{}, nil, 60, "", 0},
 	} {

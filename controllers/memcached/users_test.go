@@ -86,11 +86,11 @@ func TestPasswordsOverlap(t *testing.T) {
 		{"rolled out", userList{of("a:1"), 1}, "a:1", statefulSetAt("1", true), "a:1", 1, true},
 		{"rolled out, which is said while the last is cold", userList{of("a:1"), 1}, "a:1", withUnavailable(1, statefulSetAt("1", true)), "a:1", 1, true},
 		{"in another order", userList{of("a:1 b:1"), 1}, "b:1 a:1", statefulSetAt("1", true), "a:1 b:1", 1, true},
-		{"a new password is known beside the old", userList{of("a:1"), 1}, "a:2", statefulSetAt("1", true), "a:2 a:1", 2, false},
+		{"a new password is known next to the old", userList{of("a:1"), 1}, "a:2", statefulSetAt("1", true), "a:2 a:1", 2, false},
 		{"also while one of them is cold", userList{of("a:1"), 1}, "a:2", withUnavailable(1, statefulSetAt("1", true)), "a:2 a:1", 2, false},
 		{"but not while all are, who would go at once", userList{of("a:1"), 1}, "a:2", withUnavailable(2, statefulSetAt("1", true)), "a:1", 1, false},
 		{"and so while the nodes roll", userList{of("a:2 a:1"), 2}, "a:2", statefulSetAt("2", false), "a:2 a:1", 2, false},
-		{"and before the set is told", userList{of("a:2 a:1"), 2}, "a:2", statefulSetAt("1", true), "a:2 a:1", 2, false},
+		{"an old password is kept while the StatefulSet does not have the new list", userList{of("a:2 a:1"), 2}, "a:2", statefulSetAt("1", true), "a:2 a:1", 2, false},
 		{"and while the last that knows it is cold", userList{of("a:2 a:1"), 2}, "a:2", withUnavailable(1, statefulSetAt("2", true)), "a:2 a:1", 2, false},
 		{"until all know it", userList{of("a:2 a:1"), 2}, "a:2", statefulSetAt("2", true), "a:2", 3, false},
 		{"a third in the middle", userList{of("a:2 a:1"), 2}, "a:3", statefulSetAt("2", false), "a:3 a:2 a:1", 3, false},
@@ -127,7 +127,7 @@ func TestWhatIsSaidOfUsers(t *testing.T) {
 	}
 }
 
-// Whoever may read a pod or a StatefulSet learns nothing of the passwords.
+// A user who may read a pod or a StatefulSet learns nothing of the passwords.
 func TestUsersAreNowhereButInSecrets(t *testing.T) {
 	m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} })
 	c := inputs{image: image, users: userList{[]string{"app:canary"}, 3}}

@@ -44,7 +44,7 @@ func withNodeState(n int, state cachev1alpha1.RedisNodeState) change {
 
 func TestRedisChange(t *testing.T) {
 	asked := func(r *cachev1alpha1.Redis) { r.Spec.Hibernate = true }
-	nobody := func(r *cachev1alpha1.Redis) {
+	withoutMaster := func(r *cachev1alpha1.Redis) {
 		r.Status.Replication = nil
 		conditions.Set(&r.Status.Conditions, 1, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, "")
 	}
@@ -62,31 +62,31 @@ func TestRedisChange(t *testing.T) {
 		of   *cachev1alpha1.Redis
 		want string
 	}{
-		"it is well":                                   {healthy(), ""},
-		"it was just made":                             {builders.Redis("a").Build(), noMaster},
-		"it waits for its first master":                {healthy(nobody), noMaster},
-		"its pods do not start":                        {healthy(nobody, degraded(commonv1.ReasonPodFailing)), ""},
-		"its spec is wrong from the start":             {healthy(nobody, degraded(commonv1.ReasonInvalidSpec)), ""},
-		"its master is lost":                           {healthy(silent), noMaster},
-		"its master is lost and its pod keeps failing": {healthy(silent, degraded(commonv1.ReasonPodFailing)), noMaster},
-		"a promotion is intended":                      {healthy(intended), changingMaster},
-		"and pods keep failing meanwhile":              {healthy(intended, degraded(commonv1.ReasonPodFailing)), changingMaster},
-		"two nodes are masters":                        {healthy(split), severalMasters},
-		"and nobody knows which is right":              {healthy(split, degraded(commonv1.ReasonSeveralMasters)), ""},
-		"a disk is full":                               {healthy(withNodeState(2, cachev1alpha1.RedisFenced), degraded(commonv1.ReasonDiskError)), ""},
-		"clients are not led to the master yet":        {healthy(unrouted), changingMaster},
+		"it is well":                                      {healthy(), ""},
+		"it was just made":                                {builders.Redis("a").Build(), noMaster},
+		"it waits for its first master":                   {healthy(withoutMaster), noMaster},
+		"its pods do not start":                           {healthy(withoutMaster, degraded(commonv1.ReasonPodFailing)), ""},
+		"its spec is wrong from the start":                {healthy(withoutMaster, degraded(commonv1.ReasonInvalidSpec)), ""},
+		"its master is lost":                              {healthy(silent), noMaster},
+		"its master is lost and its pod keeps failing":    {healthy(silent, degraded(commonv1.ReasonPodFailing)), noMaster},
+		"a promotion is intended":                         {healthy(intended), changingMaster},
+		"and pods keep failing meanwhile":                 {healthy(intended, degraded(commonv1.ReasonPodFailing)), changingMaster},
+		"two nodes are masters":                           {healthy(split), severalMasters},
+		"several masters, and the right one is not known": {healthy(split, degraded(commonv1.ReasonSeveralMasters)), ""},
+		"a disk is full":                                  {healthy(withNodeState(2, cachev1alpha1.RedisFenced), degraded(commonv1.ReasonDiskError)), ""},
+		"clients are not led to the master yet":           {healthy(unrouted), changingMaster},
 		"an intent was given up, the master is the old one": {
 			healthy(unrouted, func(r *cachev1alpha1.Redis) { r.Status.LastFailover.To = "a-1" }), ""},
 		"it was adopted without a failover":        {healthy(func(r *cachev1alpha1.Redis) { r.Status.LastFailover = nil }), ""},
 		"a switchover is only wished for":          {healthy(func(r *cachev1alpha1.Redis) { r.Annotations = map[string]string{cachev1alpha1.RedisSwitchover: "a-1"} }), ""},
 		"it goes to sleep":                         {healthy(asked), hibernating},
-		"it sleeps":                                {healthy(asked, nobody), ""},
-		"it wakes":                                 {healthy(nobody, withCondition(commonv1.ConditionReady, false, commonv1.ReasonHibernated)), noMaster},
+		"it sleeps":                                {healthy(asked, withoutMaster), ""},
+		"it wakes":                                 {healthy(withoutMaster, withCondition(commonv1.ConditionReady, false, commonv1.ReasonHibernated)), noMaster},
 		"a node goes with the size":                {healthy(func(r *cachev1alpha1.Redis) { r.Spec.Size = ptr.To[int32](2) }), scalingIn},
 		"a node is fenced":                         {healthy(withNodeState(2, cachev1alpha1.RedisFenced)), joiningNodes},
 		"a node syncs":                             {healthy(withNodeState(2, cachev1alpha1.RedisSyncing)), joiningNodes},
 		"a node loads":                             {healthy(withNodeState(2, cachev1alpha1.RedisLoading)), joiningNodes},
-		"a node is away, which nobody can help":    {healthy(withNodeState(2, cachev1alpha1.RedisUnreachable), withCondition(commonv1.ConditionReady, false, commonv1.ReasonReplicas)), ""},
+		"a node is unreachable":                    {healthy(withNodeState(2, cachev1alpha1.RedisUnreachable), withCondition(commonv1.ConditionReady, false, commonv1.ReasonReplicas)), ""},
 		"a node of it cannot start":                {healthy(withNodeState(2, cachev1alpha1.RedisFenced), degraded(commonv1.ReasonPodFailing)), ""},
 		"its pods are replaced":                    {healthy(rolling), replacingPods},
 		"to a template that does not start":        {healthy(rolling, degraded(commonv1.ReasonPodFailing)), ""},
@@ -94,8 +94,8 @@ func TestRedisChange(t *testing.T) {
 		"a replica of a supervised update is back": {healthy(rolling, human, withNodeState(1, cachev1alpha1.RedisSyncing)), joiningNodes},
 		"a promotion could lose writes":            {healthy(silent, degraded(commonv1.ReasonPromotionBlocked)), ""},
 		"also with an intent":                      {healthy(silent, intended, degraded(commonv1.ReasonPromotionBlocked)), ""},
-		"nobody answers the operator":              {healthy(silent, degraded(commonv1.ReasonOperatorCannotReachPods)), ""},
-		"nobody knows its password":                {healthy(silent, degraded(commonv1.ReasonLockedOut)), ""},
+		"no node answers the operator":             {healthy(silent, degraded(commonv1.ReasonOperatorCannotReachPods)), ""},
+		"the operator is locked out":               {healthy(silent, degraded(commonv1.ReasonLockedOut)), ""},
 		"a user's Secret is missing":               {healthy(degraded(commonv1.ReasonSecretUnusable)), ""},
 		"and the master is lost, too":              {healthy(silent, degraded(commonv1.ReasonSecretUnusable)), noMaster},
 		"it is paused":                             {healthy(silent, intended, func(r *cachev1alpha1.Redis) { r.Spec.Paused = true }), ""},

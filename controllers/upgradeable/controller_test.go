@@ -91,7 +91,7 @@ func (t *testEnv) reconcileAfter(later time.Duration) time.Duration {
 	return result.RequeueAfter
 }
 
-// expect checks what OLM was told, and how many reads and writes there were in all.
+// expect checks the report to OLM, and how many reads and writes there were in all.
 func (t *testEnv) expect(status metav1.ConditionStatus, words string, reads, writes int) {
 	t.Helper()
 	if t.reads != reads || t.writes != writes {
@@ -104,7 +104,7 @@ func (t *testEnv) expect(status metav1.ConditionStatus, words string, reads, wri
 	t.reads--
 	c := meta.FindStatusCondition(object.Spec.Conditions, operatorsv2.Upgradeable)
 	if c == nil || c.Status != status || !strings.Contains(c.Message, words) {
-		t.Errorf("OLM was told %+v, want %s: %s", c, status, words)
+		t.Errorf("OLM got %+v, want %s: %s", c, status, words)
 	}
 	if len(object.Spec.Deployments) != 1 {
 		t.Error("what is OLM's is lost")
@@ -164,7 +164,7 @@ func TestManyAtOnceAreFewWrites(t *testing.T) {
 		p.put(failingOver(name))
 		again := p.reconcileAfter(time.Second)
 		if want := minWriteInterval - time.Duration(i)*time.Second; i > 0 && again != want {
-			t.Errorf("%s is told in %s, want %s", name, again, want)
+			t.Errorf("%s is reported in %s, want %s", name, again, want)
 		}
 	}
 	p.expect(metav1.ConditionFalse, "shop/a", 2, 2)
@@ -177,7 +177,7 @@ func TestManyAtOnceAreFewWrites(t *testing.T) {
 	p.expect(metav1.ConditionTrue, "", 4, 4)
 }
 
-func TestNobodyAsks(t *testing.T) {
+func TestOLMDoesNotAsk(t *testing.T) {
 	resource := schema.GroupResource{Group: operatorsv2.GroupVersion.Group, Resource: "operatorconditions"}
 	for name, answer := range map[string]error{
 		"the API is absent":     &meta.NoKindMatchError{GroupKind: operatorsv2.GroupVersion.WithKind("OperatorCondition").GroupKind()},
@@ -231,14 +231,14 @@ func TestOtherFailuresAreTriedAgain(t *testing.T) {
 func TestOnlyHoldChangesWake(t *testing.T) {
 	p, ok, busy := holdChanges(), healthy(), failingOver("a")
 	for name, c := range map[string]struct{ got, want bool }{
-		"made":                {p.Create(event.CreateEvent{Object: busy}), true},
-		"found at rest":       {p.Create(event.CreateEvent{Object: ok}), false},
-		"begins a change":     {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: busy}), true},
-		"leaves it":           {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: ok}), true},
-		"goes on to the next": {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: healthy(withNodeState(1, cachev1alpha1.RedisFenced))}), false},
-		"rests on":            {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: ok}), false},
-		"goes in a change":    {p.Delete(event.DeleteEvent{Object: busy}), true},
-		"goes at rest":        {p.Delete(event.DeleteEvent{Object: ok}), false},
+		"made":                  {p.Create(event.CreateEvent{Object: busy}), true},
+		"found at rest":         {p.Create(event.CreateEvent{Object: ok}), false},
+		"starts a change":       {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: busy}), true},
+		"leaves it":             {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: ok}), true},
+		"continues to the next": {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: healthy(withNodeState(1, cachev1alpha1.RedisFenced))}), false},
+		"rests on":              {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: ok}), false},
+		"goes in a change":      {p.Delete(event.DeleteEvent{Object: busy}), true},
+		"goes at rest":          {p.Delete(event.DeleteEvent{Object: ok}), false},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: wakes %t", name, c.got)

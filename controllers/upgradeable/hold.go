@@ -15,7 +15,7 @@ import (
 
 const (
 	// maxHold is how long one object may hold the upgrade: what takes longer does not get better by waiting, and
-	// the upgrade may be what mends it.
+	// the upgrade may be what fixes it.
 	maxHold = 10 * time.Minute
 	// maxNamed is how many objects a message names.
 	maxNamed = 5
@@ -62,7 +62,7 @@ func (h holds) split(now time.Time) (holding, expired []string, nextExpiry time.
 	return holding, expired, nextExpiry
 }
 
-// newCondition returns the condition to tell OLM.
+// newCondition returns the condition to report to OLM.
 func newCondition(holding, expired []string, now time.Time) metav1.Condition {
 	c := metav1.Condition{Type: operatorsv2.Upgradeable, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}
 	switch {

@@ -40,7 +40,7 @@ func TestHold(t *testing.T) {
 		"another one does not": {
 			looks: []look{{0, a}, {maxHold, both}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay,
 			says: []string{"Redis ns/b (scaling in)"}, silent: []string{"ns/a"}, due: maxHold},
-		"one that has rested has its time anew": {
+		"one that has rested has its full time again": {
 			looks: []look{{0, a}, {maxHold, a}, {maxHold + 1, none}, {maxHold + 2, a}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay, due: maxHold},
 		"one that is gone is forgotten": {looks: []look{{0, a}, {1, b}, {2, none}}, status: metav1.ConditionTrue, reason: commonv1.ReasonNothingUnderWay, silent: []string{"Redis"}},
 		"hundreds are counted":          {looks: []look{{0, many}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay, says: []string{"000 (", "004 (", "and 495 more"}, silent: []string{"005 ("}, due: maxHold},

@@ -38,7 +38,7 @@ func clearRules(ctx context.Context) error {
 // whose rules ours would fight with.
 func noOtherKubernetes(ctx context.Context) error {
 	if program, _ := exec.LookPath("iptables-save"); program == "" {
-		return nil // nobody has made rules
+		return nil // there are no rules
 	}
 	rules, err := output(ctx, "iptables-save")
 	if err == nil && strings.Contains(rules, ":KUBE-SERVICES") {

@@ -16,7 +16,7 @@ import (
 const scorecardImage = "quay.io/operator-framework/scorecard-test:v1.42.2"
 
 // sdkShell is the image that operator-sdk run bundle-upgrade unpacks by, within the
-// registry that stands in for the one it names.
+// registry that replaces the one it names.
 const sdkShell = "ubi9/ubi:9.7"
 
 // runBundle does with the bundles' images what their developer does by hand: the last
@@ -80,7 +80,7 @@ func (d *demo) publish(ctx context.Context, images registry.Registry, which func
 
 // loadRelease builds a release's manager under the very name that its bundle gives it.
 func (d *demo) loadRelease(ctx context.Context, which func(root string) (olm.Release, error)) (olm.Release, error) {
-	began := time.Now()
+	start := time.Now()
 	r, err := which(d.root)
 	if err != nil {
 		return olm.Release{}, err
@@ -97,7 +97,7 @@ func (d *demo) loadRelease(ctx context.Context, which func(root string) (olm.Rel
 	if err := r.Load(ctx, d.root, manager); err != nil {
 		return olm.Release{}, err
 	}
-	done(began, "image %s", r.Image)
+	done(start, "image %s", r.Image)
 	return r, nil
 }
 

@@ -45,7 +45,7 @@ func (d *demo) checkSamples(ctx context.Context) error {
 		if !known {
 			return fmt.Errorf("kind %s has a sample but no proof", obj.GetKind())
 		}
-		began, words := time.Now(), ""
+		start, words := time.Now(), ""
 		err := poll(ctx, proofLimit, func(ctx context.Context) (err error) {
 			attempt, cancel := context.WithTimeout(ctx, talkLimit)
 			defer cancel()
@@ -55,7 +55,7 @@ func (d *demo) checkSamples(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", obj.GetKind(), obj.GetName(), err)
 		}
-		done(began, "%-11s  %-16s %s", obj.GetKind(), obj.GetName(), words)
+		done(start, "%-11s  %-16s %s", obj.GetKind(), obj.GetName(), words)
 	}
 	return nil
 }

@@ -57,13 +57,13 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// Only the value of before the backup will do, and no wait makes it of another.
+// Only the value that was there at the backup will do, and waiting does not turn another into it.
 func TestWhatIsRestoredHoldsWhatWasBackedUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		read string
 		fine bool
 	}{
-		"the value of before": {"before", true}, "a later value": {"after", false}, "nothing": {"", false},
+		"the value at the backup": {"before", true}, "a later value": {"after", false}, "nothing": {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0

@@ -19,7 +19,7 @@ func (d *demo) subscribe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	start := time.Now()
 	images, err := registry.Open(ctx)
 	if err != nil {
 		return err
@@ -28,12 +28,12 @@ func (d *demo) subscribe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done(began, "catalog %s", catalog)
+	done(start, "catalog %s", catalog)
 
 	if err := d.leaveToOLM(ctx); err != nil {
 		return err
 	}
-	began = time.Now()
+	start = time.Now()
 	c, _, err := d.connect()
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (d *demo) subscribe(ctx context.Context) error {
 			return err
 		}
 	}
-	done(began, "%s Succeeded", version.Name)
+	done(start, "%s Succeeded", version.Name)
 	return d.rollout(ctx)
 }
 
@@ -74,10 +74,10 @@ func (d *demo) leaveToOLM(ctx context.Context) error {
 			ours = append(ours, document)
 		}
 	}
-	began := time.Now()
+	start := time.Now()
 	if _, err := d.output(ctx, strings.Join(ours, "\n---\n"), "kubectl", "delete", "--ignore-not-found", "--filename", "-"); err != nil {
 		return err
 	}
-	done(began, "the operator that kubectl installed is removed, its objects stay")
+	done(start, "the operator that kubectl installed is removed, its objects stay")
 	return nil
 }

@@ -11,7 +11,7 @@ type MemcachedItemSizes struct {
 	Options             []string
 	// Starts is whether memcached does.
 	Starts bool
-	// Field that is to be mended where it does not.
+	// Field that is to be fixed where it does not.
 	Field string
 }
 

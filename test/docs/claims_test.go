@@ -43,12 +43,12 @@ func TestClaimsHaveTheirFigures(t *testing.T) {
 
 // formerClaims were false.
 var formerClaims = []string{
-	"| A master killed with `kill -9` is replaced in a fraction of a second: clients wait 212 ms (median) | [benchmarks](docs/benchmarks.md#figures), [beside others](docs/benchmarks.md#beside-others) |",
+	"| A master killed with `kill -9` is replaced in a fraction of a second: clients wait 212 ms (median) | [benchmarks](docs/benchmarks.md#figures), [others](docs/benchmarks.md#others) |",
 	"| A master killed with `kill -9` is replaced: clients wait median 212 ms | [benchmarks](docs/benchmarks.md#figures), \"master killed (kill -9)\" |",
 	"| If the operator's leader dies together with the master, that costs two seconds, not the length of a lease | [benchmarks](docs/benchmarks.md#figures) |",
 	"| At rest, the operator sends no requests to the API server; after a restart it changes nothing | `test/e2e/quiet_test.go` |",
 	"| One tenant's servers, even hostile ones, do not delay other tenants | [install modes](docs/install-modes.md#what-one-namespace-can-do-to-another) |",
-	"| Nobody has ever lost a write | [benchmarks](docs/benchmarks.md#figures) |",
+	"| No client has ever lost a write | [benchmarks](docs/benchmarks.md#figures) |",
 }
 
 func TestFalseClaimsAreFound(t *testing.T) {
@@ -76,9 +76,9 @@ func TestAChangedFigureIsFound(t *testing.T) {
 		}
 		for _, row := range quotedRows(claim[1]) {
 			for _, cell := range cellsOfRow(benchmarks, row)[3:6] {
-				beginning := "| " + row + " |"
-				rest := restOf(benchmarks, beginning)
-				other := strings.Replace(benchmarks, beginning+rest, beginning+strings.Replace(rest, cell, "7"+cell, 1), 1)
+				start := "| " + row + " |"
+				rest := restOf(benchmarks, start)
+				other := strings.Replace(benchmarks, start+rest, start+strings.Replace(rest, cell, "7"+cell, 1), 1)
 				if !strings.Contains(claim[0], cell) {
 					continue
 				}
@@ -133,7 +133,7 @@ func claimFaults(readme, benchmarks string) []string {
 			fault("the leader renews its lease at rest, too: docs/benchmarks.md has the requests a second")
 		}
 		if aboutOthers.MatchString(words) && !slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, "hostile") }) {
-			fault("names no row of docs/benchmarks.md beside hostile servers")
+			fault("names no row of docs/benchmarks.md other than hostile servers")
 		}
 	}
 	return faults
@@ -231,8 +231,8 @@ func cellsOfRow(benchmarks, name string) []string {
 }
 
 // restOf returns what follows on a line.
-func restOf(text, beginning string) string {
-	_, rest, _ := strings.Cut(text, beginning)
+func restOf(text, start string) string {
+	_, rest, _ := strings.Cut(text, start)
 	rest, _, _ = strings.Cut(rest, "\n")
 	return rest
 }

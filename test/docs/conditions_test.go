@@ -41,7 +41,7 @@ var ofKubernetes = []string{
 // quoted matches a word in backticks.
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// Whoever adds a condition or a reason has to say what a human does about it, and whoever takes one out of the code
+// A developer who adds a condition or a reason has to say what a user does about it, and one who takes it out of the code
 // takes it off the page.
 func TestEveryConditionAndReasonIsExplained(t *testing.T) {
 	common := filepath.Join(root(t), "api/common/v1")
@@ -56,7 +56,7 @@ func TestEveryConditionAndReasonIsExplained(t *testing.T) {
 	explained := map[string][]string{}
 	for _, table := range readTables(t) {
 		if known[table.headings[0]] == nil {
-			t.Errorf("line %d: nobody knows whose words stand below %q", table.line, table.headings[0])
+			t.Errorf("line %d: it is not known whose words are below %q", table.line, table.headings[0])
 		}
 		for _, row := range table.rows {
 			explained[table.headings[0]] = append(explained[table.headings[0]], quotedWords(row[0])...)
@@ -79,7 +79,7 @@ func TestEveryConditionAndReasonIsExplained(t *testing.T) {
 	}
 }
 
-// A row without an answer helps nobody at night: where there is nothing to do, it says so.
+// A row without an answer helps no one at night: where there is nothing to do, it says so.
 func TestEveryRowIsComplete(t *testing.T) {
 	conditions := constants(t, filepath.Join(root(t), "api/common/v1"), func(name, _ string) bool { return strings.HasPrefix(name, "Condition") })
 	for _, table := range readTables(t) {

@@ -49,7 +49,7 @@ var kindOfPage = map[string]string{
 	"docs/easyservice.md": "EasyService", "docs/activity.md": "Activity", "docs/backup.md": "EtcdBackup",
 }
 
-// Nobody is told that what the CRDs have is not there, nor the other way round.
+// No page denies a field that the CRDs have, or offers one that they do not have.
 func TestNoPageDeniesAField(t *testing.T) {
 	features := featuresOf(t)
 	for name, kind := range kindOfPage {
@@ -275,7 +275,7 @@ func (f features) kindsIn(sentence string) []string {
 // paragraphsOf returns paragraphs, items of lists and rows of tables, each on one line, without code.
 func paragraphsOf(text string) []string {
 	text = fencedCode.ReplaceAllString(text, "")
-	text = regexp.MustCompile(`\n[ \t]*(?:[*-] |\d+\. |\||#)`).ReplaceAllStringFunc(text, func(begin string) string { return "\n" + begin })
+	text = regexp.MustCompile(`\n[ \t]*(?:[*-] |\d+\. |\||#)`).ReplaceAllStringFunc(text, func(start string) string { return "\n" + start })
 	var paragraphs []string
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		paragraphs = append(paragraphs, oneLine(paragraph))

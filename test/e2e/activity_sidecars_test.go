@@ -20,9 +20,9 @@ import (
 const injectedImage = "docker.io/library/busybox:1.37"
 
 var (
-	goesOn      = fault.Injected{Name: "goes-on", Image: injectedImage, Where: fault.Beside, Script: "trap 'exit 0' TERM; sleep 3600 & wait"}
-	fails       = fault.Injected{Name: "fails", Image: injectedImage, Where: fault.Beside, Script: "exit 9"}
-	endsFirst   = fault.Injected{Name: "ends-first", Image: injectedImage, Where: fault.Beside, Script: "exit 0"}
+	continues   = fault.Injected{Name: "continues", Image: injectedImage, Where: fault.Regular, Script: "trap 'exit 0' TERM; sleep 3600 & wait"}
+	fails       = fault.Injected{Name: "fails", Image: injectedImage, Where: fault.Regular, Script: "exit 9"}
+	endsFirst   = fault.Injected{Name: "ends-first", Image: injectedImage, Where: fault.Regular, Script: "exit 0"}
 	native      = fault.Injected{Name: "native", Image: injectedImage, Where: fault.Sidecar, Script: "trap 'exit 9' TERM; sleep 3600 & wait"}
 	failsBefore = fault.Injected{Name: "fails-before", Image: injectedImage, Where: fault.Before, Script: "exit 9"}
 )
@@ -30,9 +30,9 @@ var (
 // inject has the spec's namespace add the container to those who ask for it.
 func inject(ctx context.Context, in fault.Injected) func(*egov1.ActivitySpec) {
 	GinkgoHelper()
-	mend, err := in.Inject(ctx, k8s, namespace)
+	undo, err := in.Inject(ctx, k8s, namespace)
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(mend()).To(Succeed()) })
+	DeferCleanup(func() { Expect(undo()).To(Succeed()) })
 	return func(s *egov1.ActivitySpec) {
 		s.PodLabels = map[string]string{fault.InjectLabel: in.Name}
 		s.TerminationGracePeriodSeconds = ptr.To[int64](2)
@@ -47,7 +47,7 @@ func within(timeout time.Duration) func(*egov1.ActivitySpec) {
 	}
 }
 
-var _ = Describe("Activity beside an injected container", longest, func() {
+var _ = Describe("Activity next to an injected container", longest, func() {
 	DescribeTable("ends with its command and its exit code, and runs it no more often, with and without timeout and retries", func(ctx SpecContext, in fault.Injected) {
 		injected, w := inject(ctx, in), newWitness(ctx)
 		always, minute := func(*egov1.ActivitySpec) {}, within(time.Minute)
@@ -87,11 +87,11 @@ var _ = Describe("Activity beside an injected container", longest, func() {
 		}
 		Expect(w.says(ctx)).To(ConsistOf(runs))
 	},
-		Entry("that goes on", goesOn), Entry("that fails", fails), Entry("that ends first", endsFirst), Entry("that is a sidecar of Kubernetes' own", native),
+		Entry("that continues", continues), Entry("that fails", fails), Entry("that ends first", endsFirst), Entry("that is a sidecar of Kubernetes' own", native),
 	)
 
 	It("times out when its command does, and not for another's sake", func(ctx SpecContext) {
-		slow := builders.Activity("slow", "sleep 600").With(within(8 * time.Second)).With(inject(ctx, goesOn)).Build()
+		slow := builders.Activity("slow", "sleep 600").With(within(8 * time.Second)).With(inject(ctx, continues)).Build()
 		create(ctx, slow)
 		eventually(ctx, slow, commonv1.ConditionFailed, metav1.ConditionTrue)
 		Expect(slow.Status.Prosta).To(Equal(egov1.TimedOut))
@@ -111,7 +111,7 @@ var _ = Describe("Activity beside an injected container", longest, func() {
 	})
 
 	It("succeeded, and does not run again, though its pod timed out while no operator looked", Label(faults, away), func(ctx SpecContext) {
-		injected, w, program := inject(ctx, goesOn), newWitness(ctx), built(ctx)
+		injected, w, program := inject(ctx, continues), newWitness(ctx), built(ctx)
 		p := launch(ctx, program)
 		a := w.watching("unseen", "sleep 10").Retries(3).With(within(40 * time.Second)).With(injected).Build()
 		create(ctx, a)

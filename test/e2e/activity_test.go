@@ -28,9 +28,9 @@ import (
 )
 
 var _ = Describe("Activity", func() {
-	It("runs a command where, as whom and with what it is told", func(ctx SpecContext) {
+	It("runs a command where, as whom and with what the spec says", func(ctx SpecContext) {
 		host := anyNode(ctx)
-		a := builders.Activity("told", `echo "$GREETING|$(id -u):$(id -g)|$(pwd)|$PRICE"; touch /tmp/file && ! touch /file`).
+		a := builders.Activity("greeting", `echo "$GREETING|$(id -u):$(id -g)|$(pwd)|$PRICE"; touch /tmp/file && ! touch /file`).
 			With(func(s *egov1.ActivitySpec) {
 				s.Host, s.ExecUser, s.ExecCwd = host, "1000:2000", "/tmp"
 				s.Envs = []string{"GREETING=hello=world", "PRICE=$(GREETING) $$"}
@@ -45,7 +45,7 @@ var _ = Describe("Activity", func() {
 		eventuallyLetGo(ctx, a)
 	})
 
-	It("passes args that no shell reads, and keeps no output when told so", func(ctx SpecContext) {
+	It("passes args that no shell reads, and keeps no output when the spec says so", func(ctx SpecContext) {
 		a := builders.Activity("args", "printf").With(func(s *egov1.ActivitySpec) { s.Args = []string{"%s|", "a  b", "$HOME", "*"} }).Build()
 		b := builders.Activity("secret", "echo secret").With(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](0)} }).Build()
 		create(ctx, a)

@@ -30,7 +30,7 @@ func certify(ctx context.Context, name, other string) *corev1.Secret {
 	return made
 }
 
-var _ = Describe("What is behind certificates is backed up, and a new one of another authority begins with it:", func() {
+var _ = Describe("What is behind certificates is backed up, and a new one of another authority starts with it:", func() {
 	It("an etcd 3.5 that asks for a login, and one of 3.6", Label(faults), func(ctx SpecContext) {
 		Expect(cluster.Provide(ctx, "etcd-images")).To(Succeed())
 		claim(ctx, "backups")
@@ -76,7 +76,7 @@ var _ = Describe("What is behind certificates is backed up, and a new one of ano
 		eventually(ctx, again, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
 		restored := etcdKeys(ctx, dial(again.Name))
 		Expect(missing(confirmed, restored)).To(BeEmpty(), "of %d confirmed before the backup", len(confirmed))
-		Expect(missing(restored, w.attempted())).To(BeEmpty(), "nobody wrote it")
+		Expect(missing(restored, w.attempted())).To(BeEmpty(), "no client wrote it")
 		Eventually(func(g Gomega) {
 			degraded := conditionNow(ctx, open, commonv1.ConditionDegraded)
 			g.Expect(degraded.Reason).To(Equal(commonv1.ReasonBackupUnusable), degraded.Message)
@@ -108,6 +108,6 @@ var _ = Describe("What is behind certificates is backed up, and a new one of ano
 		eventuallyReady(ctx, again)
 		restored := redisKeys(ctx, redisClient(ctx, again, again.Name))
 		Expect(missing(confirmed, restored)).To(BeEmpty(), "of %d confirmed before the backup", len(confirmed))
-		Expect(missing(restored, w.Attempted())).To(BeEmpty(), "nobody wrote it")
+		Expect(missing(restored, w.Attempted())).To(BeEmpty(), "no client wrote it")
 	})
 })

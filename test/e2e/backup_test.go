@@ -63,7 +63,7 @@ type canary struct {
 	places  map[string]string // what was read there
 }
 
-// storeControl is what may be known of the store: it is found where the runner is told of it.
+// storeControl is what may be known of the store: it is found where the runner gets it.
 const storeControl = `"bucket":"` + s3.Bucket + `"`
 
 // newCanary knows the store's key, and with which password a runner logs in to a redis.
@@ -122,7 +122,7 @@ func (c *canary) areNowhere(ctx context.Context) {
 	}
 }
 
-// foundIn tells which secrets a text has, as they are or in base64.
+// foundIn returns which secrets a text has, as they are or in base64.
 func (c *canary) foundIn(text string) (found []string) {
 	for what, secret := range c.secrets {
 		if strings.Contains(text, secret) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret))) {

@@ -105,7 +105,7 @@ var _ = Describe("EasyService", func() {
 		}
 	})
 
-	It("makes its children anew when they are deleted", func(ctx SpecContext) {
+	It("recreates its children when they are deleted", func(ctx SpecContext) {
 		e := web(2)
 		create(ctx, e)
 		eventuallyReady(ctx, e)
@@ -165,7 +165,7 @@ var _ = Describe("EasyService", func() {
 
 	It("says that a node port is taken, and takes it when it is free", func(ctx SpecContext) {
 		first, second := web(1), web(1)
-		// Of the lower numbers, which no Service beside is given by lot.
+		// Of the lower numbers, which no other Service is given by lot.
 		first.Spec.Ports[0].NodePort = 30061
 		create(ctx, first)
 		eventuallyReady(ctx, first)

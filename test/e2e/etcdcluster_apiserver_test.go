@@ -185,8 +185,8 @@ type configMapWriter struct {
 	stop    func()
 }
 
-// writeConfigMaps begins to write, until stop is called or the spec ends. A write of which it is not known whether it took place is
-// tried again until it is acknowledged: by then, none of before can arrive any more.
+// writeConfigMaps starts to write, until stop is called or the spec ends. A write of which it is not known whether it took place is
+// tried again until it is acknowledged: by then, no earlier one can arrive any more.
 func writeConfigMaps(ctx context.Context, clients kubernetes.Interface) *configMapWriter {
 	const configMaps = 20
 	w := &configMapWriter{clients: clients.CoreV1().ConfigMaps(metav1.NamespaceDefault), acked: map[string]version{}}
@@ -233,7 +233,7 @@ func (c *configMapWriter) write(ctx context.Context, name, number string) (versi
 	return versionOf(cm), nil
 }
 
-// goesOn waits until further writes are acknowledged.
+// continues waits until further writes are acknowledged.
 func (c *configMapWriter) goesOn(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(c.count.Load).WithContext(ctx).Should(BeNumerically(">", c.count.Load()+40))
@@ -244,7 +244,7 @@ type configMapWatch struct {
 	informer cache.SharedIndexInformer
 }
 
-// watchConfigMaps begins to watch what writeConfigMaps writes, until the spec ends.
+// watchConfigMaps starts to watch what writeConfigMaps writes, until the spec ends.
 func watchConfigMaps(ctx context.Context, clients kubernetes.Interface) configMapWatch {
 	GinkgoHelper()
 	informer := coreinformers.NewConfigMapInformer(clients, metav1.NamespaceDefault, 0, nil)

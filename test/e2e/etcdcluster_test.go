@@ -126,11 +126,11 @@ var _ = Describe("EtcdCluster", func() {
 		w.hasLostNothing(ctx)
 	})
 
-	It("goes on from one member's data only when a human allows it", Label(faults), func(ctx SpecContext) {
+	It("continues from one member's data only when a human allows it", Label(faults), func(ctx SpecContext) {
 		e := builders.EtcdCluster("last").Storage("128Mi").Build()
 		w := keeps(ctx, e)
 		w.stop()
-		Eventually(func() string { // what a member has not applied may be dropped when it goes on alone
+		Eventually(func() string { // what a member has not applied may be dropped when it continues alone
 			return kubectl(ctx, "exec", "last-2", "--container", "etcd", "--", "etcdctl", "get", w.lastKey(), "--consistency=s", "--keys-only")
 		}).WithContext(ctx).Should(ContainSubstring(w.lastKey()))
 		pods := podsOf(ctx, "etcd", "last")
@@ -255,7 +255,7 @@ func eventuallyOwnsClaims(ctx context.Context, e *databasev1alpha1.EtcdCluster, 
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// letStatefulSetOwnClaims leaves everything as release 0.2.0-rc.1 did with retention Delete, and lets the operator go on.
+// letStatefulSetOwnClaims leaves everything as release 0.2.0-rc.1 did with retention Delete, and lets the operator continue.
 func letStatefulSetOwnClaims(ctx context.Context, e *databasev1alpha1.EtcdCluster) {
 	GinkgoHelper()
 	edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Paused = true })
@@ -293,7 +293,7 @@ type putter struct {
 	stop   func()
 }
 
-// puttingBy begins to put keys by a client, until the spec ends or stop is called.
+// puttingBy starts to put keys by a client, until the spec ends or stop is called.
 func puttingBy(ctx context.Context, etcd *clientv3.Client) *putter {
 	GinkgoHelper()
 	return puttingUnder(ctx, etcd, "key-")
@@ -328,7 +328,7 @@ func puttingUnder(ctx context.Context, etcd *clientv3.Client, prefix string) *pu
 	return w
 }
 
-// goesOn waits until further keys are acknowledged.
+// continues waits until further keys are acknowledged.
 func (p *putter) goesOn(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(p.acked.Load).WithContext(ctx).Should(BeNumerically(">", p.acked.Load()+20))

@@ -96,7 +96,7 @@ func leading(ctx context.Context) corev1.Pod {
 	return pods[i]
 }
 
-// killLeader removes the leading manager's pod without grace: it can finish nothing, and nobody
+// killLeader removes the leading manager's pod without grace: it can finish nothing, and no one
 // reports its end.
 func killLeader(ctx context.Context) {
 	GinkgoHelper()

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// paceOfWrites is how many a paced writer begins each second.
+	// paceOfWrites is how many a paced writer starts each second.
 	paceOfWrites = 200
 	// pacedWriters write at once: one that waits holds no other back.
 	pacedWriters = 16
@@ -26,7 +26,7 @@ type paced struct {
 	failures []string
 }
 
-// pacing begins to write.
+// pacing starts to write.
 func pacing(ctx context.Context, write func(ctx context.Context, n int) error) *paced {
 	w, due := &paced{}, make(chan time.Time)
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -89,7 +89,7 @@ func (p *paced) count() int {
 	return len(p.times)
 }
 
-// failed are the writes that were, since the beginning.
+// failed are the writes that were, since the start.
 func (p *paced) failed() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

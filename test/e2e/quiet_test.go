@@ -48,9 +48,9 @@ func operatorRequests(since audit.Position, test func(audit.Request) bool) []aud
 // busy is any request but a lease's and a watch that is opened again.
 func busy(r audit.Request) bool { return r.Resource != "leases" && r.Verb != "watch" }
 
-// readAnew is what a new leader reads, each once: the Secrets and ConfigMaps that objects name, and those that the operator
+// readAtStart is what a new leader reads, each once: the Secrets and ConfigMaps that objects name, and those that the operator
 // made for its objects, to compare them. The caches have no content of any.
-func readAnew(ctx context.Context) []string {
+func readAtStart(ctx context.Context) []string {
 	GinkgoHelper()
 	all := []string{"get secrets/cache-tls", "get secrets/cache-users", "get secrets/web-secret", "get configmaps/web-config"}
 	for _, resource := range []string{"Secret", "ConfigMap"} {
@@ -115,7 +115,7 @@ var _ = Describe("The operator", Serial, Label(faults), func() {
 		Expect(w.Written()).To(BeNumerically(">", enoughWrites))
 
 		By("restarting the operator")
-		position, expected := now(), readAnew(ctx)
+		position, expected := now(), readAtStart(ctx)
 		restartOperator(ctx)
 		touched := func() []string {
 			var all []string
@@ -126,7 +126,7 @@ var _ = Describe("The operator", Serial, Label(faults), func() {
 		}
 		Eventually(touched).WithContext(ctx).Should(ConsistOf(expected))
 		Consistently(touched).WithContext(ctx).WithTimeout(waking).WithPolling(2 * time.Second).Should(ConsistOf(expected))
-		Expect(since(position, func(r audit.Request) bool { return r.Verb == "watch" })()).NotTo(BeEmpty(), "it has begun to watch")
+		Expect(since(position, func(r audit.Request) bool { return r.Verb == "watch" })()).NotTo(BeEmpty(), "it has started to watch")
 	})
 })
 

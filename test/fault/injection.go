@@ -20,8 +20,8 @@ const InjectLabel = "mainstay-fault.test/inject"
 
 // Where an injected container goes.
 const (
-	Beside  = "beside"  // the pod's containers
-	Sidecar = "sidecar" // its init containers, to run beside the others
+	Regular = "regular" // the pod's containers
+	Sidecar = "sidecar" // its init containers, to run next to the others
 	Before  = "before"  // its init containers
 )
 
@@ -31,20 +31,20 @@ type Injected struct {
 	Name, Image string
 	// Script is run by the image's /bin/sh.
 	Script string
-	// Where is one of Beside, Sidecar and Before.
+	// Where is one of Regular, Sidecar and Before.
 	Where string
 }
 
 // Inject has the API server add the container to the namespace's pods, from now on.
-func (i Injected) Inject(ctx context.Context, c client.Client, namespace string) (mend func() error, err error) {
+func (i Injected) Inject(ctx context.Context, c client.Client, namespace string) (undo func() error, err error) {
 	policy, binding := i.policy(namespace)
-	mend = func() error {
+	undo = func() error {
 		end := context.WithoutCancel(ctx)
 		return errors.Join(client.IgnoreNotFound(c.Delete(end, binding)), client.IgnoreNotFound(c.Delete(end, policy)))
 	}
 	for _, obj := range []client.Object{policy, binding} {
 		if err := c.Create(ctx, obj); err != nil {
-			return nil, errors.Join(err, mend())
+			return nil, errors.Join(err, undo())
 		}
 	}
 	var tried error
@@ -54,9 +54,9 @@ func (i Injected) Inject(ctx context.Context, c client.Client, namespace string)
 		return tried == nil && len(pod.Spec.Containers)+len(pod.Spec.InitContainers) > 1, nil
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("container %s is not injected: %w", i.Name, err), tried, mend())
+		return nil, errors.Join(fmt.Errorf("container %s is not injected: %w", i.Name, err), tried, undo())
 	}
-	return mend, nil
+	return undo, nil
 }
 
 // probe is a pod that is to be injected into and meets every Pod Security level.

@@ -28,7 +28,7 @@ var moods = []int32{
 
 // RefuseWrites has the API server refuse most of one user's writes in one namespace, by
 // a webhook at an address that the API server reaches.
-func RefuseWrites(ctx context.Context, c client.Client, address, user, namespace string) (mend func() error, err error) {
+func RefuseWrites(ctx context.Context, c client.Client, address, user, namespace string) (undo func() error, err error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func moody() http.Handler {
 			review.Response.Result = &metav1.Status{Code: code, Reason: reasons[code], Message: "injected: " + http.StatusText(int(code))}
 		}
 		review.Request = nil
-		_ = json.NewEncoder(w).Encode(review) // whoever asks has gone
+		_ = json.NewEncoder(w).Encode(review) // the client has gone
 	})
 }
 

@@ -68,7 +68,7 @@ func (r Row) sorted(of func(Run) time.Duration) []time.Duration {
 	return all
 }
 
-// Table shows the rows as markdown. The 99th percentile is told from a hundred
+// Table shows the rows as markdown. The 99th percentile is shown from a hundred
 // runs on; below that there are the median and the longest.
 func Table(rows []Row) string {
 	var table strings.Builder

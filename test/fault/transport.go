@@ -22,7 +22,7 @@ type Call struct {
 	ContentType string
 }
 
-// ID tells calls of one run apart and finds them again in another.
+// ID distinguishes the calls of one run and finds them again in another.
 func (c Call) ID() string { return c.Verb + " " + c.Resource + " " + c.Name }
 
 // Writes is true for calls that change something.
@@ -34,7 +34,7 @@ func (c Call) Writes() bool {
 	return true
 }
 
-// Event is true for calls that tell users something and change nothing.
+// Event is true for calls that report something to users and change nothing.
 func (c Call) Event() bool { return c.Resource == "events" }
 
 // Decide says what shall befall a call. It runs for one call at a time.
@@ -118,7 +118,7 @@ func (t *Transport) Calls(keep func(Call) bool) []Call {
 	return kept
 }
 
-// Forget starts the record anew.
+// Forget clears the record.
 func (t *Transport) Forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Serve whoever connects, as that sort does, until the listener is closed. No connection outlives it.
+// Serve all clients that connect, as that sort does, until the listener is closed. No connection outlives it.
 func Serve(listener net.Listener, sort Behavior) error {
 	answer, is := answers[sort]
 	if !is {
@@ -126,7 +126,7 @@ func (p *peer) wait(d time.Duration) bool {
 	}
 }
 
-// honest is what a server says that nobody can object to.
+// honest is the unobjectionable reply of a server.
 func honest(command string) string {
 	switch command {
 	case "INFO", "ROLE":
@@ -145,7 +145,7 @@ func honest(command string) string {
 	return "+OK\r\n"
 }
 
-// state of a master with an id and replicas, as INFO or ROLE tells it; for memcached the replicas alone.
+// state of a master with an id and replicas, as INFO or ROLE shows it; for memcached the replicas alone.
 func state(command, id string, replicas []string) string {
 	var text strings.Builder
 	switch command {

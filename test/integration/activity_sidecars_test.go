@@ -16,14 +16,14 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
-var _ = Describe("Activity beside an injected container", func() {
+var _ = Describe("Activity next to an injected container", func() {
 	// operated runs an Activity whose pod has the container, up to its first start.
 	operated := func(ctx context.Context, where string) (*egov1.Activity, *corev1.Pod) {
 		GinkgoHelper()
 		namespace := newNamespace(ctx)
-		mend, err := fault.Injected{Name: "other", Image: "example.org/other", Script: "exit 0", Where: where}.Inject(ctx, admin, namespace)
+		undo, err := fault.Injected{Name: "other", Image: "example.org/other", Script: "exit 0", Where: where}.Inject(ctx, admin, namespace)
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func() { Expect(mend()).To(Succeed()) })
+		DeferCleanup(func() { Expect(undo()).To(Succeed()) })
 		operate(namespace)
 		a := builders.Activity("a", "true").In(namespace).Retries(1).With(func(s *egov1.ActivitySpec) {
 			s.PodLabels = map[string]string{fault.InjectLabel: "other"}
@@ -46,8 +46,8 @@ var _ = Describe("Activity beside an injected container", func() {
 		}
 	}
 
-	It("ends with its command, writes that down, and then removes the pod that goes on", func(ctx SpecContext) {
-		a, pod := operated(ctx, fault.Beside)
+	It("ends with its command, records that, and then removes the pod that continues", func(ctx SpecContext) {
+		a, pod := operated(ctx, fault.Regular)
 		setPodStatus(ctx, pod, containers(now(), now()))
 		Eventually(func(g Gomega) {
 			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
@@ -84,8 +84,8 @@ var _ = Describe("Activity beside an injected container", func() {
 			HaveField("Message", And(ContainSubstring("init container other"), ContainSubstring("did not run")))))
 	})
 
-	It("is lost, and not tried again, when a node begins its pod anew", func(ctx SpecContext) {
-		a, pod := operated(ctx, fault.Beside)
+	It("is lost, and not tried again, when a node restarts its pod", func(ctx SpecContext) {
+		a, pod := operated(ctx, fault.Regular)
 		setPodStatus(ctx, pod, containers(now(), now()))
 		Eventually(func() egov1.ProcessState {
 			Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())

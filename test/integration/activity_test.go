@@ -89,7 +89,7 @@ var (
 	fromSecret = corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{}}
 )
 
-// numbered gives NAME=value of that many different names, as long as an item may be.
+// numbered gives NAME=value of that many different names, each of an item's maximal length.
 func numbered(many int) []string {
 	list := make([]string, many)
 	for i := range list {
@@ -125,7 +125,7 @@ var _ = Describe("Activity", func() {
 		Entry("a gid beyond 31 bits", execUser("1:2147483648", ""), "execuser"),
 		Entry("no gid after the colon", execUser("1:", ""), "spec.execuser"),
 		Entry("a name in capitals", execUser("Deploy", ""), "spec.execuser"),
-		Entry("a name that begins with a number", execUser("1st", ""), "spec.execuser"),
+		Entry("a name that starts with a number", execUser("1st", ""), "spec.execuser"),
 		Entry("a name with a gid", execUser("deploy:1000", ""), "spec.execuser"),
 		Entry("a name too long", execUser(strings.Repeat("a", 33), ""), "spec.execuser"),
 		Entry("envFrom of nothing", envFrom(1, corev1.EnvFromSource{}), "spec.envFrom[0]"),
@@ -148,7 +148,7 @@ var _ = Describe("Activity", func() {
 		Entry("NOVALUE", envs("NOVALUE"), "spec.envs[0]"),
 		Entry("no name", envs("=value"), "spec.envs[0]"),
 		Entry("a name with a space", envs("A B=c"), "spec.envs[0]"),
-		Entry("a name that begins with a digit", envs("1A=b"), "spec.envs[0]"),
+		Entry("a name that starts with a digit", envs("1A=b"), "spec.envs[0]"),
 		Entry("a name with a dot, which /bin/sh drops", envs("A=1", "spring.profiles.active=prod"), "spring.profiles.active is a name of more than"),
 		Entry("a name with a dash, which /bin/sh drops", envs("my-key=2"), "spec.envs"),
 		Entry("a duplicate name", envs("A=1", "B=2", "A=3"), "envs"),

@@ -18,7 +18,7 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
-// runnerTask is what a container of a backup's pod is told, as far as specs look at it.
+// runnerTask is what a container of a backup's pod is passed, without what no spec reads.
 type runnerTask struct {
 	Kind, Item string
 	Leftovers  []string

@@ -184,7 +184,7 @@ var _ = Describe("Backup", func() {
 		Expect(o.Calls(func(c fault.Call) bool { return c.Resource == "pods" && c.Writes() })).To(BeEmpty())
 	})
 
-	It("waits for its cluster, makes a backup, and tells of it", func(ctx SpecContext) {
+	It("waits for its cluster, makes a backup, and reports it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		var secrets []fault.Call // all about Secrets, from the operator's start on
 		o := install{namespaces: []string{namespace}, images: images, decide: func(c fault.Call) fault.Fault {
@@ -213,9 +213,9 @@ var _ = Describe("Backup", func() {
 		Expect(b.Status.Run.Image).To(Equal(ownImage))
 		Eventually(podsOf).WithArguments(ctx, b).Should(BeEmpty())
 		Eventually(func(g Gomega) {
-			var told eventsv1.EventList
-			g.Expect(admin.List(ctx, &told, client.InNamespace(namespace))).To(Succeed())
-			g.Expect(told.Items).To(ContainElement(And(HaveField("Reason", commonv1.ReasonBackupVerified), HaveField("Regarding.Kind", "EtcdBackup"))))
+			var events eventsv1.EventList
+			g.Expect(admin.List(ctx, &events, client.InNamespace(namespace))).To(Succeed())
+			g.Expect(events.Items).To(ContainElement(And(HaveField("Reason", commonv1.ReasonBackupVerified), HaveField("Regarding.Kind", "EtcdBackup"))))
 		}).Should(Succeed())
 		waitForRest(o)
 		// The manager knows the store's Secret by its name alone. Of all Secrets it reads the metadata, and the data of those that it has made.
@@ -279,7 +279,7 @@ var _ = Describe("Backup", func() {
 		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionComplete, metav1.ConditionTrue, commonv1.ReasonBackupVerified).Should(Succeed())
 	})
 
-	It("takes its pod along when it is deleted, and begins anew under the same name", func(ctx SpecContext) {
+	It("takes its pod along when it is deleted, and starts over under the same name", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		o := install{rights: namespacedRights(ctx, namespace), namespaces: []string{namespace}, own: namespace, images: images}.operate()
 		standingEtcd(ctx, namespace)
@@ -299,7 +299,7 @@ var _ = Describe("Backup", func() {
 	})
 })
 
-// taskIn is what a container of the pod is told.
+// taskIn is what a container of the pod is passed.
 func taskIn(pod *corev1.Pod, container string) runnerTask {
 	GinkgoHelper()
 	var task runnerTask

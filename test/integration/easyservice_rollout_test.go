@@ -183,7 +183,7 @@ var _ = Describe("EasyService:", func() {
 			waitForRest(o)
 		})
 
-		It("stays where it is when told to keep, and when there is nothing to return to", func(ctx SpecContext) {
+		It("stays where it is when the spec says to keep, and when there is nothing to return to", func(ctx SpecContext) {
 			e, _ := operated(ctx, careful().Image("example.org/app"+broken))
 			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
 			Expect(template(ctx, e).Spec.Containers[0].Image).To(HaveSuffix(broken))
@@ -210,7 +210,7 @@ var _ = Describe("EasyService:", func() {
 			return template(ctx, e).Annotations["mainstay-operator.io/config"]
 		}
 
-		It("rolls the pods when it changes, and tells nothing of itself", func(ctx SpecContext) {
+		It("rolls the pods when it changes, and shows nothing of itself", func(ctx SpecContext) {
 			namespace := kind{level: "baseline"}.newNamespace(ctx)
 			Expect(admin.Create(ctx, settings(namespace, "1"))).To(Succeed())
 			Expect(admin.Create(ctx, secret(namespace, "hunter2"))).To(Succeed())
@@ -251,7 +251,7 @@ var _ = Describe("EasyService:", func() {
 			Expect(digest(ctx, e)).To(Equal(at))
 		})
 
-		It("that is missing is named, and what runs goes on until it is back", func(ctx SpecContext) {
+		It("that is missing is named, and what runs continues until it is back", func(ctx SpecContext) {
 			e, _ := operated(ctx, builders.EasyService("a").With(func(s *appv1.EasyServiceSpec) {
 				s.ConfigRefs = []appv1.ConfigRef{{Kind: appv1.Secret, Name: "keys"}}
 			}))
@@ -263,7 +263,7 @@ var _ = Describe("EasyService:", func() {
 				Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(HavePrefix(`configRefs[0]: there is no Secret "keys" in this namespace`))
 			}
 			missing()
-			Expect(versions(ctx, e.Namespace)).To(BeEmpty(), "nothing begins without it")
+			Expect(versions(ctx, e.Namespace)).To(BeEmpty(), "nothing starts without it")
 			Expect(admin.Create(ctx, secret(e.Namespace, "1"))).To(Succeed())
 			ready(ctx, e)
 			was := digest(ctx, e)
@@ -280,7 +280,7 @@ var _ = Describe("EasyService:", func() {
 		})
 	})
 
-	It("has an Ingress as a controller wants it, whose URL is told, and which goes when it is not wanted", func(ctx SpecContext) {
+	It("has an Ingress as a controller wants it, whose URL is reported, and which goes when it is not wanted", func(ctx SpecContext) {
 		e, _ := operated(ctx, builders.EasyService("a").Ports(appv1.Port{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP}, appv1.Port{Name: "web", Port: 80}).
 			With(func(s *appv1.EasyServiceSpec) {
 				s.Ingress = &appv1.Ingress{ClassName: ptr.To("nginx"), Host: "a.example.org", TLSSecret: "cert", Annotations: map[string]string{"x": "y"}}

@@ -152,13 +152,13 @@ var _ = Describe("EasyService", func() {
 		Entry("maxSurge that is no number", pace(appv1.Strategy{MaxSurge: text("half")}), "strategy.maxSurge"),
 		Entry("maxUnavailable beyond 100%", pace(appv1.Strategy{MaxUnavailable: text("101%")}), "strategy.maxUnavailable"),
 		Entry("maxUnavailable below 0", pace(appv1.Strategy{MaxUnavailable: number(-1)}), "strategy.maxUnavailable"),
-		Entry("minReadySeconds as long as the deadline", pace(appv1.Strategy{MinReadySeconds: 5, ProgressDeadlineSeconds: ptr.To[int32](5)}), "progressDeadlineSeconds"),
-		Entry("minReadySeconds as long as the default deadline", pace(appv1.Strategy{MinReadySeconds: 600}), "progressDeadlineSeconds"),
+		Entry("minReadySeconds equal to the deadline", pace(appv1.Strategy{MinReadySeconds: 5, ProgressDeadlineSeconds: ptr.To[int32](5)}), "progressDeadlineSeconds"),
+		Entry("minReadySeconds equal to the default deadline", pace(appv1.Strategy{MinReadySeconds: 600}), "progressDeadlineSeconds"),
 		Entry("a deadline of 0", pace(appv1.Strategy{ProgressDeadlineSeconds: ptr.To[int32](0)}), "spec.strategy.progressDeadlineSeconds"),
 		Entry("revisionHistoryLimit below 0", pace(appv1.Strategy{RevisionHistoryLimit: ptr.To[int32](-1)}), "spec.strategy.revisionHistoryLimit"),
 		Entry("drainSeconds below 0", pace(appv1.Strategy{DrainSeconds: ptr.To[int64](-1)}), "spec.strategy.drainSeconds"),
-		Entry("drainSeconds as long as the default grace", pace(appv1.Strategy{DrainSeconds: ptr.To[int64](30)}), "strategy.drainSeconds must be smaller than terminationGracePeriodSeconds"),
-		Entry("drainSeconds as long as the grace", with(func(s *appv1.EasyServiceSpec) {
+		Entry("drainSeconds equal to the default grace", pace(appv1.Strategy{DrainSeconds: ptr.To[int64](30)}), "strategy.drainSeconds must be smaller than terminationGracePeriodSeconds"),
+		Entry("drainSeconds equal to the grace", with(func(s *appv1.EasyServiceSpec) {
 			s.Strategy, s.TerminationGracePeriodSeconds = &appv1.Strategy{DrainSeconds: ptr.To[int64](3)}, ptr.To[int64](3)
 		}), "strategy.drainSeconds must be smaller than terminationGracePeriodSeconds"),
 		Entry("onFailure that is none", pace(appv1.Strategy{OnFailure: "Panic"}), "spec.strategy.onFailure"),
@@ -199,7 +199,7 @@ var _ = Describe("EasyService", func() {
 		Entry("image with port and digest", plain().Image("localhost:5000/a/app@sha256:"+strings.Repeat("0", 64)).Build()),
 		Entry("image of 512", plain().Image(strings.Repeat("a", 512)).Build()),
 		Entry("the root as workingDir", with(func(s *appv1.EasyServiceSpec) { s.WorkingDir = "/" })),
-		Entry("an empty value beside a source", plain().Envs(corev1.EnvVar{Name: "A"}, corev1.EnvVar{Name: "B", ValueFrom: podName}).Build()),
+		Entry("an empty value next to a source", plain().Envs(corev1.EnvVar{Name: "A"}, corev1.EnvVar{Name: "B", ValueFrom: podName}).Build()),
 		Entry("one unnamed port", ports(appv1.Port{Port: 1})),
 		Entry("port 65535 on nodePort 65535", ports(appv1.Port{Port: 65_535, NodePort: 65_535})),
 		Entry("TCP and UDP on one number and one nodePort", ports(
@@ -289,7 +289,7 @@ var _ = Describe("EasyService", func() {
 		}
 	})
 
-	It("gives a node port to another port when told to, and all back to the cluster", func(ctx SpecContext) {
+	It("gives a node port to another port when asked to, and all back to the cluster", func(ctx SpecContext) {
 		e, before := exposedService(ctx, plain().Ports(appv1.Port{Name: "a", Port: 80}))
 		held := before.Spec.Ports[0].NodePort
 		update(ctx, e, func(o client.Object) {

@@ -101,7 +101,7 @@ var _ = Describe("EtcdCluster from a backup", func() {
 		permit := func() string { return pod().Annotations["mainstay-operator.io/etcd-permit"] }
 		Eventually(permit).WithContext(ctx).Should(ContainSubstring(`"data":`))
 		before := pod().UID
-		Eventually(func() error { // its servers are not there: it is told that they have met
+		Eventually(func() error { // its servers are not there: it is reported that they have met
 			if err := admin.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 				return err
 			}

@@ -80,7 +80,7 @@ var _ = Describe("EtcdCluster", func() {
 		Entry("an even number", plain().Size(2).Build(), "size must be 1, 3 or 5"),
 		Entry("too many members", plain().Size(7).Build(), "size must be 1, 3 or 5"),
 		Entry("a version that is none", plain().Version("latest").Build(), "version must be"),
-		Entry("a version of before", plain().Version("3.4").Build(), "version must be"),
+		Entry("an earlier version", plain().Version("3.4").Build(), "version must be"),
 		Entry("a version of later", plain().Version("3.8").Build(), "version must be"),
 		Entry("a version with a v", plain().Version("v3.6.16").Build(), "version must be"),
 		Entry("an image with a space", with(func(s *databasev1alpha1.EtcdClusterSpec) { s.Image = "etcd latest" }), "spec.image"),
@@ -205,10 +205,10 @@ var _ = Describe("EtcdCluster", func() {
 		obj.Spec.Version = next
 		Expect(admin.Update(ctx, obj)).To(MatchError(ContainSubstring("spec.version: Invalid value")))
 	},
-		Entry("of before", "3.7", "3.7.3", "3.6"),
-		Entry("of before with its patch", "3.6.16", "3.6.16", "3.5.35"),
-		Entry("of before what an upgrade has come to", "3.7", "3.6.16", "3.5"),
-		Entry("of before the default", "", "3.7.3", "3.6"),
+		Entry("an earlier minor version", "3.7", "3.7.3", "3.6"),
+		Entry("an earlier minor version with its patch", "3.6.16", "3.6.16", "3.5.35"),
+		Entry("an earlier one than an upgrade has come to", "3.7", "3.6.16", "3.5"),
+		Entry("an earlier one than the default", "", "3.7.3", "3.6"),
 	)
 
 	DescribeTable("takes another version", func(ctx SpecContext, spec, target, next string) {
@@ -216,9 +216,9 @@ var _ = Describe("EtcdCluster", func() {
 		obj.Spec.Version = next
 		Expect(admin.Update(ctx, obj)).To(Succeed())
 	},
-		Entry("a patch of before", "3.6", "3.6.16", "3.6.15"),
+		Entry("an earlier patch", "3.6", "3.6.16", "3.6.15"),
 		Entry("that of an upgrade that has come no further", "3.7", "3.6.16", "3.6.15"),
-		Entry("the one of before, while nothing runs", "3.7", "", "3.6"),
+		Entry("the previous one, while nothing runs", "3.7", "", "3.6"),
 		Entry("none", "3.6", "3.6.16", ""),
 	)
 })

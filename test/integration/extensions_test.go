@@ -131,7 +131,7 @@ var _ = Describe("Types that a cluster may lack:", func() {
 		Eventually(passes).WithArguments(kind{name: "EasyService"}).Should(BeNumerically(">", before))
 		Consistently(restarted.Calls).WithArguments(work).Should(BeEmpty())
 
-		By("taking away what is no longer asked for, not before spec.paused is false, also when nobody looked")
+		By("taking away what is no longer asked for, not before spec.paused is false, also when no pass has looked")
 		dropped(ctx, e, func(s *appv1.EasyServiceSpec) { s.Gateway, s.Paused = nil, true })
 		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonSpecPaused).Should(Succeed())
 		Expect(httpRoute.get(ctx, namespace, "web")).To(Succeed())

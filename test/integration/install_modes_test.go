@@ -102,7 +102,7 @@ var _ = Describe("Install modes:", func() {
 		Expect(o.Calls(func(c fault.Call) bool { return c.Resource == "leases" && c.Writes() })).NotTo(BeEmpty())
 	})
 
-	It("every install tells the manager its own image", func(ctx SpecContext) {
+	It("every install passes the manager its own image", func(ctx SpecContext) {
 		for _, objects := range [][]*unstructured.Unstructured{
 			namespaced(newNamespace(ctx)), rendered(filepath.Join(root, "config", "default")), rendered(filepath.Join(root, "config", "manifests")),
 		} {
@@ -153,7 +153,7 @@ var _ = Describe("Install modes:", func() {
 })
 
 // runningActivity is a row for Activity, which no other table has: its pod is let go and,
-// with nobody to run it, stays so.
+// with no one to run it, stays so.
 var runningActivity = kind{
 	name:   "Activity",
 	level:  "restricted",

@@ -38,7 +38,7 @@ var _ = Describe("The manager", func() {
 		Expect(controllers.OwnAccount(ctx, operates)).To(BeZero(), "a user is no pod")
 	})
 
-	It("lends its account to nobody", func(ctx SpecContext) {
+	It("lends its account to no one", func(ctx SpecContext) {
 		k := kindOf("EasyService")
 		namespace := k.newNamespace(ctx)
 		install{namespaces: []string{namespace}, images: images, account: types.NamespacedName{Namespace: namespace, Name: "manager"}}.operate()
@@ -115,12 +115,12 @@ var _ = Describe("The manager", func() {
 			}
 			refused.Add(1)
 			return fault.Internal
-		}}.begin()
+		}}.start()
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { o.cancel() })
 		Eventually(refused.Load).Should(BeNumerically(">", 0))
 		Expect(o.probes["readyz"](nil)).To(MatchError(ContainSubstring("caches")))
-		Expect(o.probes["healthz"](nil)).To(Succeed(), "a restart mends no API server")
+		Expect(o.probes["healthz"](nil)).To(Succeed(), "a restart fixes no API server")
 		away.Store(false)
 		Eventually(func() error { return o.probes["readyz"](nil) }).Should(Succeed())
 		o.stop()

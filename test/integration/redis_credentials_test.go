@@ -98,7 +98,7 @@ var _ = Describe("Redis' passwords", func() {
 		serves(ctx, commonv1.ReasonPasswordsOverlap)
 		Expect(secret(ctx, "a-auth").Data).To(HaveKeyWithValue("password", []byte(second)))
 		Expect(everywhere(second)).To(Succeed())
-		Expect(everywhere(first)).To(Succeed(), "whoever has not heard of the new one yet")
+		Expect(everywhere(first)).To(Succeed(), "for clients that do not know the new one yet")
 		var retired []struct{ Until time.Time }
 		Expect(json.Unmarshal(secret(ctx, "a-system").Data["retired"], &retired)).To(Succeed())
 		Expect(retired).To(HaveExactElements(HaveField("Until", BeTemporally("~", time.Now().Add(5*time.Minute), time.Minute))))
@@ -253,7 +253,7 @@ var _ = Describe("Redis' passwords", func() {
 		lost.Data = system.Data
 		Expect(admin.Update(ctx, lost)).To(Succeed())
 		serves(ctx, commonv1.ReasonPasswordsAccepted)
-		Expect(fmt.Sprint(obj.Status.Nodes)).To(Equal(runs), "no server was started anew")
+		Expect(fmt.Sprint(obj.Status.Nodes)).To(Equal(runs), "no server was restarted")
 		Expect(secret(ctx, "a-system").Data).To(Equal(system.Data))
 	})
 })

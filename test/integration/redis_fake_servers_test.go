@@ -17,7 +17,7 @@ import (
 // fakeServer is what listens where a redis-server should: it holds one connection.
 type fakeServer func(conn net.Conn)
 
-// fakeServers of every sort that makes whoever asks it wait, or ask again and again.
+// fakeServers of every sort that makes a client wait, or ask again and again.
 var fakeServers = map[string]fakeServer{
 	"takes connections and is silent": func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) },
 	"answers without end, one byte each 50 ms": func(conn net.Conn) {
@@ -109,7 +109,7 @@ func command(asked *bufio.Reader) ([]string, error) {
 }
 
 // usurper is another process in another history each time that it is asked, always master, and
-// does as it is told.
+// does as it is asked.
 func usurper(words []string) string {
 	lot := strconv.FormatUint(rand.Uint64(), 16)
 	return infoOrRole(words, "role:master\r\nmaster_replid:"+lot, "*3\r\n+master\r\n:"+strconv.Itoa(rand.IntN(1000))+"\r\n*1\r\n*3\r\n+"+

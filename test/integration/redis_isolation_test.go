@@ -20,7 +20,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-// What is measured is a set of three real servers. The peaceful ones beside it are real, too, of
+// What is measured is a set of three real servers. The peaceful ones next to it are real, too, of
 // one server each: three for each would be 300 processes. The hostile ones are of three fake servers.
 const (
 	allSets     = 100
@@ -29,7 +29,7 @@ const (
 	failovers   = 10
 )
 
-// Both measure time, of a hundred real servers, and take minutes: LONG=1 runs them, and nothing beside them.
+// Both measure time, of a hundred real servers, and take minutes: LONG=1 runs them, and nothing in parallel to them.
 var _ = Describe("A Redis among others", Serial, func() {
 	if os.Getenv("LONG") == "" {
 		return
@@ -116,7 +116,7 @@ func (m *measuredSet) failOver(ctx context.Context, times int) (took []time.Dura
 	for range times {
 		old := m.Status.Master
 		heirs := slices.DeleteFunc(slices.Collect(maps.Keys(m.servers)), func(name string) bool { return name == old })
-		began := time.Now()
+		start := time.Now()
 		m.servers[old].stop()
 		Eventually(func() bool {
 			return slices.ContainsFunc(heirs, func(name string) bool {
@@ -124,7 +124,7 @@ func (m *measuredSet) failOver(ctx context.Context, times int) (took []time.Dura
 				return err == nil && role[0] == "master"
 			})
 		}).WithTimeout(time.Minute).WithPolling(2 * time.Millisecond).Should(BeTrue())
-		took = append(took, time.Since(began))
+		took = append(took, time.Since(start))
 		m.servers[old].start() // as the kubelet does
 		Eventually(func() (string, error) {
 			err := admin.Get(ctx, client.ObjectKeyFromObject(m), m.Redis)

@@ -108,7 +108,7 @@ var _ = Describe("Redis", func() {
 		Entry("maxMemoryPercent without a limit", with(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](50) }), "resources.limits.memory"),
 		Entry("maxMemoryPercent below 10", plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](9) }).Build(), "spec.maxMemoryPercent"),
 		Entry("maxMemoryPercent above 95", plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](96) }).Build(), "spec.maxMemoryPercent"),
-		Entry("maxMemoryPercent beside maxmemory", plain().Limit("1Gi").Config("maxmemory", "1mb").With(func(s *cachev1alpha1.RedisSpec) {
+		Entry("maxMemoryPercent with maxmemory", plain().Limit("1Gi").Config("maxmemory", "1mb").With(func(s *cachev1alpha1.RedisSpec) {
 			s.MaxMemoryPercent = ptr.To[int32](50)
 		}).Build(), "config.maxmemory"),
 		Entry("auth without a name", with(func(s *cachev1alpha1.RedisSpec) { s.Auth = &cachev1alpha1.RedisAuth{} }), "spec.auth.secretName"),

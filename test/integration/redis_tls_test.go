@@ -130,21 +130,21 @@ func startsWithNone(ctx context.Context, namespace string, obj client.Object) {
 // is, though nothing else happens then: the first, and the one after it.
 func awaitsItsTime(ctx context.Context, namespace string, obj client.Object) {
 	GinkgoHelper()
-	shortly := func(until string) (begins time.Time) {
-		begins = time.Now().Add(6 * time.Second).Truncate(time.Second)
-		give(ctx, namespace, certifier.Issue("a."+namespace+".svc", func(c *x509.Certificate) { c.NotBefore = begins }))
+	shortly := func(until string) (starts time.Time) {
+		starts = time.Now().Add(6 * time.Second).Truncate(time.Second)
+		give(ctx, namespace, certifier.Issue("a."+namespace+".svc", func(c *x509.Certificate) { c.NotBefore = starts }))
 		if obj.GetUID() == "" {
 			Expect(admin.Create(ctx, obj)).To(Succeed())
 		}
 		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True "+until+": tls.secretName: Secret \"chosen\": the certificate is not valid before")
-		return begins
+		return starts
 	}
-	begins := shortly(commonv1.ReasonInvalidSpec)
+	starts := shortly(commonv1.ReasonInvalidSpec)
 	Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}) }).
 		WithContext(ctx).Should(Succeed())
-	Expect(time.Now()).To(BeTemporally(">=", begins))
+	Expect(time.Now()).To(BeTemporally(">=", starts))
 
-	begins = shortly(commonv1.ReasonSecretUnusable)
+	starts = shortly(commonv1.ReasonSecretUnusable)
 	expectMessage(ctx, obj, commonv1.ConditionDegraded, "False")
-	Expect(time.Now()).To(BeTemporally(">=", begins))
+	Expect(time.Now()).To(BeTemporally(">=", starts))
 }

@@ -25,7 +25,7 @@ import (
 func spokenOf(ctx context.Context, obj client.Object) error {
 	read, err := live(ctx, obj)
 	if err == nil && conditionOf(read, commonv1.ConditionProgressing) == nil {
-		err = errors.New("nobody has looked at it")
+		err = errors.New("no pass has looked at it")
 	}
 	return err
 }
@@ -84,9 +84,9 @@ var _ = Describe("others' words", func() {
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 		Expect(meta.FindStatusCondition(e.Status.Conditions, commonv1.ConditionDegraded).Message).To(ContainSubstring("env[0].name"))
 		Eventually(func(g Gomega) {
-			var told eventsv1.EventList
-			g.Expect(admin.List(ctx, &told, client.InNamespace(e.Namespace))).To(Succeed())
-			g.Expect(told.Items).To(ContainElement(HaveField("Reason", commonv1.ReasonRefusedByServer)))
+			var events eventsv1.EventList
+			g.Expect(admin.List(ctx, &events, client.InNamespace(e.Namespace))).To(Succeed())
+			g.Expect(events.Items).To(ContainElement(HaveField("Reason", commonv1.ReasonRefusedByServer)))
 		}).Should(Succeed())
 	})
 

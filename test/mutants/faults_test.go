@@ -624,7 +624,7 @@ var elections = []mutant{
 		"TestReportsEnd/its kubelet has lost sight of it"},
 	{"an end with an unknown exit code is one", "../leadership/end.go",
 		" && end.ExitCode != exitUnknown", "",
-		"TestReportsEnd/nobody saw how it ended"},
+		"TestReportsEnd/its end was not observed"},
 	{"a renewal in the last moment is overlooked", "../leadership/standby.go",
 		"(v.ended || v.renewed.Equal(&record.RenewTime))", "(v.ended || record.RenewTime.After(v.renewed.Time) || v.renewed.Equal(&record.RenewTime))",
 		"TestVacancyIsOfTheLeaseAsItIs"},

@@ -10,7 +10,7 @@ import (
 // Restrictions of released fields that CompareCRDs permits, because without them one object can stop the manager or the API
 // server for everybody, or silently does not do what it says. All are rules: OLM v0 does not check stored objects against
 // them before an upgrade, and the API server does not apply them to what an update leaves as it is. OLM v1 refuses such an
-// upgrade as crdify does, unless its ClusterExtension says otherwise: docs/install-modes.md tells how.
+// upgrade as crdify does, unless its ClusterExtension says otherwise: docs/install-modes.md says how.
 const (
 	costlyQuantity = "computing a quantity such as 1e-2000000000 takes minutes"
 	longText       = "a text that is longer than anything useful can be megabytes in caches, children and logs"
@@ -46,7 +46,7 @@ var guard = regexp.MustCompile(`!?string\([^()]+\)\.matches\('\[eE\]\.\{4\}\|\.\
 // in etcd is as large.
 const permittedProperties = 262144
 
-// withoutPermitted takes the permitted restrictions out of a CRD, as far as the last release has their fields. It counts
+// withoutPermitted takes the permitted restrictions out of a CRD, if the last release has their fields. It counts
 // how often it took each.
 func withoutPermitted(last, now *apiextensionsv1.CustomResourceDefinition, used map[string]int) *apiextensionsv1.CustomResourceDefinition {
 	now = now.DeepCopy()

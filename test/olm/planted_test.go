@@ -196,7 +196,7 @@ func TestACRDThatBreaksStoredObjectsIsFound(t *testing.T) {
 	}
 }
 
-// Comparing does not tell what a rule means for objects; they can be tried.
+// Comparing does not show what a rule means for objects; they can be tried.
 func TestARuleThatStoredObjectsBreakIsFound(t *testing.T) {
 	bundle := planted(t, memcachedCRD, func(crd map[string]any) {
 		spec := at(t, crd, "spec.versions.0.schema.openAPIV3Schema.properties.spec")

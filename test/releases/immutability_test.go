@@ -22,8 +22,8 @@ import (
 )
 
 // mutableActivityFields are the fields of an Activity's spec that may change, each with
-// what tells a permitted change. No other field may: an Activity is the record of one
-// run, and with another command or image it would tell of a run that never was.
+// what distinguishes a permitted change. No other field may: an Activity is the record of one
+// run, and with another command or image it would report a run that never was.
 var mutableActivityFields = map[string]func(before, after any) bool{
 	// A request to end the run, which comes after its start. One way only: the command
 	// may have got its SIGTERM already, which nothing takes back.
@@ -42,7 +42,7 @@ var mutableActivityFields = map[string]func(before, after any) bool{
 func anyChange(_, _ any) bool { return true }
 
 // activityValues are values, in YAML, that a field of an Activity's spec may have, two
-// at least. Each is valid beside the first ones of all other fields, so that nothing but
+// at least. Each is valid together with the first ones of all other fields, so that nothing but
 // a rule about changes can refuse the update from one to another.
 var activityValues = map[string][]string{
 	"affinity": {
@@ -84,7 +84,7 @@ var activityValues = map[string][]string{
 	"workspace":               {`{claimName: a}`, `{claimName: b}`, `{claimName: a, path: /a}`, `{size: 1Gi}`},
 }
 
-// whatToDo tells someone who adds a field what this test asks of it.
+// whatToDo says to a developer who adds a field what this test asks of it.
 const whatToDo = `
 If the field must not change, give it in api/ego/v1/activity_types.go a default, so that it
 is always there (a required field needs none), and a rule of its own:
@@ -106,7 +106,7 @@ func TestAnActivityCannotBeChanged(t *testing.T) {
 			}
 		})
 	}
-	// A field that is gone or renamed would leave its name behind, and whoever reuses
+	// A field that is gone or renamed would leave its name behind, and a developer who reuses
 	// the name for something else would find it on the list.
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(mutableActivityFields)), slices.Collect(maps.Keys(activityValues))) {
 		if _, ok := c.spec.Properties[name]; !ok {
@@ -116,7 +116,7 @@ func TestAnActivityCannotBeChanged(t *testing.T) {
 }
 
 // TestAChangeThatIsNotRefusedIsFound takes rules from the CRD, or adds to it, and checks
-// that the check above tells. Otherwise one that finds nothing would look like success.
+// that the check above reports them. Otherwise one that finds nothing would look like success.
 func TestAChangeThatIsNotRefusedIsFound(t *testing.T) {
 	frozen := apiextensionsv1.ValidationRules{{Rule: "self == oldSelf", Message: "it cannot be changed"}}
 	change := func(name string, by func(*apiextensionsv1.JSONSchemaProps)) func(*apiextensionsv1.JSONSchemaProps) {
@@ -131,7 +131,7 @@ func TestAChangeThatIsNotRefusedIsFound(t *testing.T) {
 		plant       func(spec *apiextensionsv1.JSONSchemaProps)
 		words       string
 	}{
-		{"a field that nobody spoke of", "planted",
+		{"a field that was not planned", "planted",
 			change("planted", func(p *apiextensionsv1.JSONSchemaProps) { p.Type = "string" }), "planted: activityValues has fewer than two values"},
 		{"a spec without rules", "command",
 			func(spec *apiextensionsv1.JSONSchemaProps) { spec.XValidations = nil }, "command: an update from echo a to echo b is accepted, and mutableActivityFields does not have it.\nIf the field must not change"},
@@ -247,7 +247,7 @@ func (u updateCheck) check(name string) error {
 		values = append(values, value)
 	}
 	if len(values) < 2 {
-		return fmt.Errorf("%s: activityValues has fewer than two values of it, so nobody knows whether it can be changed.%s", name, whatToDo)
+		return fmt.Errorf("%s: activityValues has fewer than two values of it, so it is not known whether it can be changed.%s", name, whatToDo)
 	}
 	if !slices.Contains(u.spec.Required, name) {
 		values = append(values, nil)
@@ -256,15 +256,15 @@ func (u updateCheck) check(name string) error {
 		func(other string) bool { return slices.Contains(u.spec.Required, other) },
 		func(string) bool { return true },
 	} {
-		if err := u.checkBeside(others, name, values); err != nil {
+		if err := u.checkWithOthers(others, name, values); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkBeside checks one field in specs that set some others.
-func (u updateCheck) checkBeside(others func(string) bool, name string, values []any) error {
+// checkWithOthers checks one field in specs that set some others.
+func (u updateCheck) checkWithOthers(others func(string) bool, name string, values []any) error {
 	objects := make([]*unstructured.Unstructured, len(values))
 	for i, value := range values {
 		obj, err := u.object(others, name, value)
@@ -306,14 +306,14 @@ func (u updateCheck) checkUpdate(name string, before, after *unstructured.Unstru
 		return fmt.Errorf("%s is accepted, though mutableActivityFields does not permit it", update)
 	case len(broken) == 0:
 		return fmt.Errorf("%s is accepted, and mutableActivityFields does not have it.%s", update, whatToDo)
-	case !slices.ContainsFunc(broken, func(e *field.Error) bool { return tellsOf(e, name) }):
+	case !slices.ContainsFunc(broken, func(e *field.Error) bool { return namesField(e, name) }):
 		return fmt.Errorf("%s is refused, but not by a rule whose message names the field: %w", update, broken.ToAggregate())
 	}
 	return nil
 }
 
-// tellsOf says whether a rule was broken, not a limit, and its message names a field.
-func tellsOf(e *field.Error, name string) bool {
+// namesField reports whether a rule was broken, not a limit, and its message names a field.
+func namesField(e *field.Error, name string) bool {
 	return e.Type == field.ErrorTypeInvalid && regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).MatchString(e.Detail)
 }
 

@@ -48,7 +48,7 @@ func TestSchema(t *testing.T) {
 		words  string
 	}{
 		{"defaults make it whole", map[string]any{}, ""},
-		{"a field that nobody knows", map[string]any{"sise": int64(1)}, "spec.sise"},
+		{"an unknown field", map[string]any{"sise": int64(1)}, "spec.sise"},
 		{"a value out of bounds", map[string]any{"size": int64(257)}, "spec.size"},
 		{"a broken rule", map[string]any{"memory": "8Mi", "maxItemSize": "8Mi"}, "maxItemSize must be at most half of memory"},
 	} {

@@ -62,7 +62,7 @@ func SchemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*S
 }
 
 // Read does what an API server does to an object on its way out of the store: it
-// fills in defaults. What the schema does not know would be lost, and is told.
+// fills in defaults. What the schema does not know would be lost, and is reported.
 func (s *Schema) Read(obj *unstructured.Unstructured) error {
 	lost := pruning.PruneWithOptions(obj.DeepCopy().Object, s.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	defaulting.Default(obj.Object, s.structural)

@@ -98,5 +98,5 @@ func nodeAddress(nodes []corev1.Node) (string, error) {
 			}
 		}
 	}
-	return "", errors.New("no node tells an internal address")
+	return "", errors.New("no node shows an internal address")
 }

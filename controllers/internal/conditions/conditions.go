@@ -52,7 +52,7 @@ func Truncate(text string, most int) string {
 type Problem struct {
 	Reason  string
 	Message string
-	// NeedsHuman is true when time alone is unlikely to mend it.
+	// NeedsHuman is true when time alone is unlikely to fix it.
 	NeedsHuman bool
 }
 

@@ -37,7 +37,7 @@ func TestFirstStartupWait(t *testing.T) {
 	answers := runs("tcp")
 	answers.Ready = true
 	spec := corev1.PodSpec{
-		InitContainers: []corev1.Container{{Name: "first"}, {Name: "beside", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)}},
+		InitContainers: []corev1.Container{{Name: "first"}, {Name: "sidecar", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)}},
 		Containers: []corev1.Container{
 			probed("tcp", corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("web")}}),
 			probed("http", corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/up", Port: intstr.FromInt32(80)}}),
@@ -56,9 +56,9 @@ func TestFirstStartupWait(t *testing.T) {
 		{"waits for a volume, before the init container", after(of(waits("first", "PodInitializing")), of(waits("tcp", "PodInitializing"))), elsewhere},
 		{"pulls", is(corev1.PodReadyToStartContainers, of(waits("tcp", "ContainerCreating"))), "pod a: container tcp: its image is being pulled"},
 		{"an init container runs", after(of(runs("first")), of(waits("tcp", "PodInitializing"))), "pod a: container first runs, and the others wait for its end"},
-		{"a sidecar runs", after(of(runs("beside")), is(corev1.PodReadyToStartContainers, of(waits("tcp", "PodInitializing")))),
+		{"a sidecar runs", after(of(runs("sidecar")), is(corev1.PodReadyToStartContainers, of(waits("tcp", "PodInitializing")))),
 			"pod a: container tcp: its image is being pulled"},
-		{"nobody listens", of(runs("tcp")), "pod a: container tcp runs, but its readiness probe (TCP port web) does not succeed"},
+		{"nothing listens", of(runs("tcp")), "pod a: container tcp runs, but its readiness probe (TCP port web) does not succeed"},
 		{"the second one", of(answers, runs("http")), "pod a: container http runs, but its readiness probe (GET /up on port 80) does not succeed"},
 		{"a command", of(runs("exec")), "pod a: container exec runs, but its readiness probe (a command) does not succeed"},
 		{"starts slowly", of(starts), "pod a: container slow runs, but its startup probe (gRPC on port 7) does not succeed"},

@@ -31,7 +31,7 @@ func (u *UserSecrets) Certificates(ctx context.Context, owner Object, name strin
 	case err == nil:
 	case published.IsEmpty():
 		return c, fmt.Errorf("%s: %w", TLSSecretField, err)
-	default: // what is known goes on
+	default: // what is known is kept
 		log.FromContext(ctx).Error(err, TLSSecretField)
 		c.RecheckAfter = certificateReread
 	}

@@ -138,7 +138,7 @@ func TestOwnSecretAndItsComparisonAreOneRead(t *testing.T) {
 		if err != nil || string(secret.Data["password"]) != "p" {
 			t.Fatalf("%v, %v", secret, err)
 		}
-		secret.Data["password"] = []byte("whoever has it may change it")
+		secret.Data["password"] = []byte("any user who has it may change it")
 		if _, err := w.ApplyChildren(t.Context(), w.owner, w.child); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestForgedOwnerReferencesCauseNoRead(t *testing.T) {
 	w.expect(t, "ours", strings.Join(removed, ","))
 }
 
-// Nobody fills the memory by naming one Secret after another, nor with a large one.
+// No user fills the memory by naming one Secret after another, nor with a large one.
 func TestWhatIsRememberedOfUsersSecretsIsBounded(t *testing.T) {
 	w := newContentWorld(t)
 	users := NewUserSecrets(NewSecretReader(cacheOf{Client: w.server}, w.server))

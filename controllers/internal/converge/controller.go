@@ -26,7 +26,7 @@ const (
 	minBackoff = 50 * time.Millisecond
 	maxBackoff = 30 * time.Second
 
-	// defaultWorkers is for a kind that waits for nobody but the API server. One namespace has up to four of them,
+	// defaultWorkers is for a kind that waits only for the API server. One namespace has up to four of them,
 	// see fairQueue.
 	defaultWorkers = 8
 

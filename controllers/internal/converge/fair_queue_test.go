@@ -154,13 +154,13 @@ func withQueue(t *testing.T, test func(t *testing.T, q *fairQueue)) {
 
 // timeRequeues makes passes of an object, each asking for the next at once, and returns how long they take.
 func timeRequeues(q *fairQueue, passes int) time.Duration {
-	began := time.Now()
+	start := time.Now()
 	for range passes {
 		object, _ := q.Get()
 		q.Add(object)
 		q.Done(object)
 	}
-	return time.Since(began)
+	return time.Since(start)
 }
 
 func TestAnObjectThatNeverRestsIsHeldToItsPace(t *testing.T) {
@@ -175,19 +175,19 @@ func TestAnObjectThatNeverRestsIsHeldToItsPace(t *testing.T) {
 	})
 }
 
-// Its next event waits for one interval of objectRate at most, and nobody else's does.
+// Its next event waits for one interval of objectRate at most, and the events of others do not.
 func TestAnObjectThatHasRestedIsServedAtOnce(t *testing.T) {
 	withQueue(t, func(t *testing.T, q *fairQueue) {
 		one := newRequest("a", "restless")
 		q.Add(one)
 		timeRequeues(q, 10*objectBurst)
 		q.Add(newRequest("a", "another"))
-		began := time.Now()
-		if got, _ := q.Get(); got.Name != "another" || time.Since(began) != 0 {
-			t.Errorf("%s is served after %s", got.Name, time.Since(began))
+		start := time.Now()
+		if got, _ := q.Get(); got.Name != "another" || time.Since(start) != 0 {
+			t.Errorf("%s is served after %s", got.Name, time.Since(start))
 		}
-		if got, _ := q.Get(); got != one || time.Since(began) > time.Second/objectRate {
-			t.Errorf("%s is served after %s", got.Name, time.Since(began))
+		if got, _ := q.Get(); got != one || time.Since(start) > time.Second/objectRate {
+			t.Errorf("%s is served after %s", got.Name, time.Since(start))
 		}
 		q.Done(one)
 		<-time.After(objectBurst * time.Second / objectRate)

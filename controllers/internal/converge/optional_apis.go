@@ -30,7 +30,7 @@ type OptionalAPIs struct {
 	Cache cache.Cache
 	// Mapper asks the API server for the types it has.
 	Mapper meta.RESTMapper
-	// Clock tells when to look again.
+	// Clock is used to decide when to look again.
 	Clock clock.PassiveClock
 
 	mu    sync.Mutex

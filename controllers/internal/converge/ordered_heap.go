@@ -2,7 +2,7 @@ package converge
 
 import "container/heap"
 
-// orderedHeap holds values in the order of before. To add one, to take one out and to move one after a change costs
+// orderedHeap holds values in the order that before defines. To add one, to take one out and to move one after a change costs
 // O(log n) comparisons, to look at the first costs none.
 type orderedHeap[T inHeap] struct {
 	before func(a, b T) bool

@@ -40,9 +40,9 @@ func TestAddStuck(t *testing.T) {
 	}{
 		{"another object is one more", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("y", "2", 1, noon)}, "x1 y1"},
 		{"the same is counted", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("y", "2", 1, noon), stuckAt("x", "1", 1, noon.Add(time.Hour))}, "y1 x2"},
-		{"a changed spec begins at one", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("x", "1", 2, noon)}, "x1"},
-		{"another object of the name begins at one", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("x", "2", 1, noon)}, "x1"},
-		{"one that has expired begins at one", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("x", "1", 1, noon.Add(stuckExpiry))}, "x1"},
+		{"a changed spec starts at one", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("x", "1", 2, noon)}, "x1"},
+		{"another object of the name starts at one", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("x", "2", 1, noon)}, "x1"},
+		{"one that has expired starts at one", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("x", "1", 1, noon.Add(stuckExpiry))}, "x1"},
 		{"one that has expired is forgotten", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("y", "2", 1, noon.Add(stuckExpiry))}, "y1"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

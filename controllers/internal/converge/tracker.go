@@ -34,7 +34,7 @@ const (
 // ReconcileTracker knows the passes that run now. One that is stuck holds its object, and a worker, until the process
 // is restarted.
 type ReconcileTracker struct {
-	// Clock tells how long a pass has run.
+	// Clock measures how long a pass has run.
 	Clock clock.PassiveClock
 
 	mu      sync.Mutex

@@ -189,7 +189,7 @@ func TestNetworkPolicyLetsTheNamespaceInUnlessOthersAreChosen(t *testing.T) {
 		}
 	}
 	if text := encode(t, NetworkPolicy("easyservice", "a", &commonv1.NetworkPolicy{}, nil)); strings.Contains(text, "ingress") {
-		t.Error("without ports nobody is let in: ", text)
+		t.Error("without ports no peer is admitted: ", text)
 	}
 	chosen := &commonv1.NetworkPolicy{From: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}}}}
 	needed := networkingv1ac.NetworkPolicyPeer().WithNamespaceSelector(metav1ac.LabelSelector())

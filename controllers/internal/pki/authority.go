@@ -20,7 +20,7 @@ import (
 const (
 	// authorityLife is for how long an authority vouches for others, leafLife for how long a certificate of its own is valid.
 	authorityLife, leafLife = 10 * 365 * 24 * time.Hour, 365 * 24 * time.Hour
-	// clockSkew is how far behind the clock of whoever judges a new certificate may be.
+	// clockSkew is how far behind the clock of a peer that checks a new certificate may be.
 	clockSkew = 5 * time.Minute
 )
 

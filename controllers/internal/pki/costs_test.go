@@ -45,7 +45,7 @@ func keyWithoutCRT(t *testing.T) []byte {
 	return inPEM("RSA PRIVATE KEY", der)
 }
 
-// What a user's Secret costs is refused by name, and what the servers have been given already goes on.
+// What a user's Secret costs is refused by name, and what the servers already have stays in use.
 func TestACostlySecretIsRefusedByName(t *testing.T) {
 	by, now := authority.New("one"), time.Now()
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestACostlySecretIsRefusedByName(t *testing.T) {
 	}
 }
 
-// An authority after the other was published beside the last: together they are more than one Secret of a user's may have.
+// One authority after another was published next to the last: together they are more than one Secret of a user's may have.
 func TestPublishedAuthoritiesMayBeMoreThanAUsers(t *testing.T) {
 	published := identityOf(issue(authority.New("one")))
 	for i := range 30 {

@@ -43,7 +43,7 @@ func (i Identity) ContentHash() string {
 	return hex.EncodeToString(sum[:])[:16]
 }
 
-// FromSecret returns what a user's Secret of that name holds, or says what has to be mended. The certificate must name
+// FromSecret returns what a user's Secret of that name holds, or says what has to be fixed. The certificate must name
 // each of the hosts, and with asClient it must be good for showing to servers, too.
 func FromSecret(name string, data map[string][]byte, hosts []string, asClient bool, now time.Time) (Identity, string) {
 	if data == nil {
@@ -62,8 +62,8 @@ func FromSecret(name string, data map[string][]byte, hosts []string, asClient bo
 	return found, ""
 }
 
-// NextChange returns how soon the verdict on a user's Secret may change: a moment after one of its certificates begins
-// or ends. 0 means never.
+// NextChange returns how soon the verdict on a user's Secret may change: a moment after one of its certificates becomes valid
+// or expires. 0 means never.
 func NextChange(data map[string][]byte, now time.Time) time.Duration {
 	var next time.Duration
 	for _, key := range []string{corev1.TLSCertKey, CACertKey} {

@@ -70,7 +70,7 @@ func TestNextChange(t *testing.T) {
 	// The certificate holds an hour, the authority two. Their times are whole seconds.
 	now := time.Now().Truncate(time.Second)
 	by := authority.New("one")
-	begins := func(at time.Time) map[string][]byte {
+	starts := func(at time.Time) map[string][]byte {
 		return issue(by, func(c *x509.Certificate) { c.NotBefore = at })
 	}
 	for _, c := range []struct {
@@ -81,8 +81,8 @@ func TestNextChange(t *testing.T) {
 	}{
 		{"no Secret", nil, 0, 0},
 		{"no certificates", map[string][]byte{"tls.crt": []byte("words"), "ca.crt": []byte("words")}, 0, 0},
-		{"when it begins", begins(now.Add(time.Minute)), 0, time.Minute + time.Second},
-		{"just when it begins", begins(now), 0, time.Second},
+		{"when it starts", starts(now.Add(time.Minute)), 0, time.Minute + time.Second},
+		{"just when it starts", starts(now), 0, time.Second},
 		{"when it ends", issue(by), 0, time.Hour + time.Second},
 		{"just when it ends", issue(by), time.Hour, time.Second},
 		{"when its authority ends, which it shall outlive", issue(by), time.Hour + time.Minute, time.Hour - time.Minute + time.Second},

@@ -133,7 +133,7 @@ func TestVolumesDoNotShrink(t *testing.T) {
 }
 
 // One that is being deleted is not deleted again.
-func TestOnlyASetThatStandsIsMadeAnew(t *testing.T) {
+func TestOnlyAnExistingStatefulSetIsRecreated(t *testing.T) {
 	set := setOf("1Gi")
 	if size, stands := MadeFor(&appsv1.StatefulSet{}); stands {
 		t.Errorf("without volumes it was made for %s", size.String())

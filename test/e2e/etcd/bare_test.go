@@ -27,7 +27,7 @@ const (
 	bareSize = 3
 )
 
-// bare is an etcd without an operator: a StatefulSet whose members know each other from the beginning. One history at a time
+// bare is an etcd without an operator: a StatefulSet whose members know each other from the start. One history at a time
 // breaks it.
 type bare struct {
 	*target
@@ -57,7 +57,7 @@ func newBare(t *testing.T) *bare {
 	}
 	b.clients = made
 	t.Cleanup(made.close)
-	if err := made.begin(t.Context()); err != nil {
+	if err := made.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return b

@@ -190,7 +190,7 @@ func (t *target) heals(ctx context.Context, size int, over func(map[string]membe
 	return members, since, err
 }
 
-// poll until there is no error; the last one is told when it takes too long.
+// poll until there is no error; the last one is reported when it takes too long.
 func poll(ctx context.Context, f func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, lookPause, healLimit, true, func(ctx context.Context) (bool, error) {
@@ -207,7 +207,7 @@ func poll(ctx context.Context, f func(context.Context) error) error {
 
 func atOnce(map[string]member) bool { return true }
 
-// replaced tells of members whose pods are all others than before.
+// replaced reports whether the pods of these members are all others than before.
 func replaced(before map[string]member, names ...string) func(map[string]member) bool {
 	uids := map[types.UID]bool{}
 	for _, name := range names {

@@ -41,7 +41,7 @@ type workloads struct {
 	stop      func()
 }
 
-// newWorkloads makes the samples of the kinds that the installed release knows, waits for them and begins to use them.
+// newWorkloads makes the samples of the kinds that the installed release knows, waits for them and starts to use them.
 func newWorkloads(ctx context.Context) *workloads {
 	GinkgoHelper()
 	root, err := cluster.Root()
@@ -172,7 +172,7 @@ func (w *workloads) counts() map[string]int {
 	return counts
 }
 
-// forgive what failed before everything had begun to serve.
+// forgive what failed before everything had started to serve.
 func (w *workloads) forgive() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -78,7 +78,7 @@ func (t *tenant) leave(ctx context.Context) {
 	Expect(discard(ctx, t.namespace)).To(Succeed())
 }
 
-// attack begins, and continues until hasHarmedNoManager or the end of the spec.
+// attack starts, and continues until hasHarmedNoManager or the end of the spec.
 func (t *tenant) attack(ctx context.Context) {
 	GinkgoHelper()
 	t.watchManagers(ctx)
@@ -162,7 +162,7 @@ func (t *tenant) hasHarmedNoManager(ctx context.Context, before, during *fault.R
 		peaks = append(peaks, fmt.Sprintf("%d of %d MiB", peak>>20, limit>>20))
 		Expect(peak).To(BeNumerically("<", limit))
 	}
-	AddReportEntry("beside a tenant that attacks the operator", fmt.Sprintf(
+	AddReportEntry("next to a tenant that attacks the operator", fmt.Sprintf(
 		"clients of another namespace wait %s in the median of %d kills, and %s in that of %d without; the managers held at most %s of memory; %d rounds of the attack",
 		fault.FormatDuration(during.Median()), len(during.Runs), fault.FormatDuration(before.Median()), len(before.Runs), strings.Join(peaks, " and "), t.rounds))
 }

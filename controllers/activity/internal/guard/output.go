@@ -119,12 +119,12 @@ const (
 
 // drain waits until the container's output was read, to the guard's knowledge. wait reports whether drain may continue.
 func drain(now func() time.Time, unread func() int, wait func(time.Duration) bool) {
-	begin := now()
-	for unread() > 0 && now().Sub(begin) < drainLimit {
+	start := now()
+	for unread() > 0 && now().Sub(start) < drainLimit {
 		if !wait(drainPoll) {
 			return
 		}
 	}
-	took := now().Sub(begin)
+	took := now().Sub(start)
 	wait(min(drainFactor*took+drainMargin, max(drainLimit-took, 0)))
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// reportPrefix begins the last line of a termination message that has a report.
+// reportPrefix starts the last line of a termination message that has a report.
 const reportPrefix = "mainstay: report "
 
 // sampleSize is of how many bytes at the end of a stream a checksum is reported.
@@ -62,7 +62,7 @@ func (s Sample) isIn(text []byte) bool {
 }
 
 // IsIn reports whether a text, the end of a log that has both streams, has the end of all that was printed; known is
-// false if the text cannot tell. whole is true when the log begins with the text. It may have more: others write to
+// false if the text does not show it. whole is true when the log starts with the text. It may have more: others write to
 // the log, too.
 func (o Output) IsIn(text []byte, whole bool) (complete, known bool) {
 	text = bytes.ReplaceAll(text, []byte{'\r'}, nil)
