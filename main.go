@@ -59,7 +59,8 @@ func run() error {
 		Metrics:                metrics,
 		HealthProbeBindAddress: *probeAddress,
 	}
-	kinds := controllers.Options{Identity: string(uuid.NewUUID()), Images: controllers.ImagesFromEnv(), Namespaces: namespaces, Account: account, Condition: condition}
+	kinds := controllers.Options{Identity: string(uuid.NewUUID()), Images: controllers.ImagesFromEnv(), Namespaces: namespaces,
+		Account: account, Condition: condition}
 	var lease *leadership.Lease
 	if *leaderElect {
 		if lease, err = leadership.New(config, account.Namespace, leadership.DefaultTimes); err != nil {

@@ -13,7 +13,8 @@ import (
 )
 
 // newInformer is that of client-go, with lists in small pages.
-func newInformer(from toolscache.ListerWatcher, of runtime.Object, resync time.Duration, by toolscache.Indexers) toolscache.SharedIndexInformer {
+func newInformer(from toolscache.ListerWatcher, of runtime.Object, resync time.Duration,
+	by toolscache.Indexers) toolscache.SharedIndexInformer {
 	return toolscache.NewSharedIndexInformer(pagedLists{toolscache.ToListerWatcherWithContext(from)}, of, resync, by)
 }
 

@@ -30,7 +30,8 @@ func TestAStuckPassFailsTheProbeAndIsLoggedOnce(t *testing.T) {
 			t.Error("a pass of an hour is no fault")
 		}
 	}
-	if len(logged) != 1 || !strings.Contains(logged[0], "shop/a") || !strings.Contains(logged[0], "TestAStuckPassFailsTheProbeAndIsLoggedOnce") {
+	if len(logged) != 1 || !strings.Contains(logged[0], "shop/a") ||
+		!strings.Contains(logged[0], "TestAStuckPassFailsTheProbeAndIsLoggedOnce") {
 		t.Errorf("want the object and the stacks once, got %q", logged)
 	}
 	pass.End()

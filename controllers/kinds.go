@@ -33,15 +33,17 @@ var kinds = []kind{
 		return &easyservice.Reconciler{Converger: s.converger("easyservice"), Secrets: s.secrets, ConfigMaps: s.configMaps}
 	}},
 	{&egov1.Activity{}, nil, func(s shared) reconciler {
-		return &activity.Reconciler{Converger: s.converger("activity"), Users: s.configMaps, DefaultImage: s.images.Activity, GuardImage: s.images.Operator}
+		return &activity.Reconciler{Converger: s.converger("activity"), Users: s.configMaps, DefaultImage: s.images.Activity,
+			GuardImage: s.images.Operator}
 	}},
 	{&cachev1alpha1.Memcached{}, memcached.Owned, func(s shared) reconciler {
 		return &memcached.Reconciler{Converger: s.converger("memcached"), Secrets: converge.NewUserSecrets(s.secrets),
 			DefaultImage: s.images.Memcached, ExporterImage: s.images.MemcachedExporter}
 	}},
 	{&cachev1alpha1.Redis{}, redis.Owned, func(s shared) reconciler {
-		return &redis.Reconciler{Converger: s.converger("redis"), Secrets: converge.NewUserSecrets(s.secrets), DefaultImages: map[cachev1alpha1.RedisFlavor]string{
-			cachev1alpha1.FlavorRedis: s.images.Redis, cachev1alpha1.FlavorValkey: s.images.Valkey}, OperatorImage: s.images.Operator}
+		return &redis.Reconciler{Converger: s.converger("redis"), Secrets: converge.NewUserSecrets(s.secrets),
+			DefaultImages: map[cachev1alpha1.RedisFlavor]string{
+				cachev1alpha1.FlavorRedis: s.images.Redis, cachev1alpha1.FlavorValkey: s.images.Valkey}, OperatorImage: s.images.Operator}
 	}},
 	{&databasev1alpha1.EtcdCluster{}, etcd.Owned, func(s shared) reconciler {
 		return &etcd.Reconciler{Converger: s.converger("etcd"), Secrets: converge.NewUserSecrets(s.secrets),

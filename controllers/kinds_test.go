@@ -39,7 +39,8 @@ func TestEachKindIsInEveryList(t *testing.T) {
 					t.Errorf("%s lacks the line %q", path, line)
 				}
 			}
-			for _, page := range []string{"../README.md", "../SECURITY.md", "../docs/architecture.md", "../docs/conditions.md", "../docs/install-modes.md",
+			for _, page := range []string{"../README.md", "../SECURITY.md", "../docs/architecture.md", "../docs/conditions.md",
+				"../docs/install-modes.md",
 				"../config/manifests/bases/mainstay-operator.clusterserviceversion.yaml"} {
 				if !strings.Contains(string(readFile(t, page)), gvk.Kind) {
 					t.Errorf("%s does not mention %s", page, gvk.Kind)

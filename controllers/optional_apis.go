@@ -25,7 +25,8 @@ func newOptionalAPIs(mgr ctrl.Manager, namespaces []string) (*converge.OptionalA
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of types that a cluster may lack: %w", err)
 	}
-	return &converge.OptionalAPIs{Cache: made, Mapper: mgr.GetRESTMapper(), Clock: clock.RealClock{}}, mgr.Add(managedCache{lenientCache{made}})
+	return &converge.OptionalAPIs{Cache: made, Mapper: mgr.GetRESTMapper(), Clock: clock.RealClock{}},
+		mgr.Add(managedCache{lenientCache{made}})
 }
 
 // optionalSyncTimeout bounds the wait for types that a cluster may lack. One that cannot be listed, because a right is

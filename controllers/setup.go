@@ -95,7 +95,8 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	all := shared{converger, converge.NewSecretReader(mgr.GetCache(), mgr.GetAPIReader()), converge.NewConfigMapReader(mgr.GetCache(), mgr.GetAPIReader()),
+	all := shared{converger, converge.NewSecretReader(mgr.GetCache(), mgr.GetAPIReader()),
+		converge.NewConfigMapReader(mgr.GetCache(), mgr.GetAPIReader()),
 		o.Images, cluster}
 	for _, k := range kinds {
 		if err := k.newReconciler(all).SetupWithManager(mgr); err != nil {
@@ -111,7 +112,8 @@ func setupUpgradeable(mgr ctrl.Manager, condition types.NamespacedName, tracker 
 		mgr.GetLogger().Info("no upgrade is held: OPERATOR_CONDITION_NAME, which OLM sets, is not set")
 		return nil
 	}
-	holding := &upgradeable.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Condition: condition, Tracker: tracker, Clock: clock.RealClock{}}
+	holding := &upgradeable.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Condition: condition, Tracker: tracker,
+		Clock: clock.RealClock{}}
 	if err := holding.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up what holds upgrades: %w", err)
 	}

@@ -55,7 +55,8 @@ func (s stuckStore) get(ctx context.Context) (*corev1.ConfigMap, []converge.Stuc
 	}
 	objects, err := converge.ParseStuck(kept.Data[stuckKey])
 	if err != nil {
-		s.log.Error(err, "the ConfigMap of stuck objects cannot be parsed and is ignored; delete it, or the next note replaces it", "namespace", s.namespace, "name", stuckName)
+		s.log.Error(err, "the ConfigMap of stuck objects cannot be parsed and is ignored; delete it, or the next note replaces it", "namespace",
+			s.namespace, "name", stuckName)
 	}
 	return kept, objects, nil
 }
@@ -131,7 +132,8 @@ func (s *stuckWatcher) look(ctx context.Context) error {
 		if err := s.store.add(ctx, objects); err != nil {
 			return fmt.Errorf("noting %v for the next leader: %w", objects, err)
 		}
-		s.store.log.Info("the reconciliation of these objects does not end: they are noted for the next leader, which reconciles them last", "objects", fmt.Sprint(objects))
+		s.store.log.Info("the reconciliation of these objects does not end: they are noted for the next leader, which reconciles them last",
+			"objects", fmt.Sprint(objects))
 		return nil
 	})
 	return errors.Join(report, s.register.ReadOnce(ctx))

@@ -51,7 +51,8 @@ func newStuckCluster(t *testing.T) *stuckCluster {
 		objects = append(objects, redis)
 	}
 	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&cachev1alpha1.Redis{}).
-		WithInterceptorFuncs(interceptor.Funcs{Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+		WithInterceptorFuncs(interceptor.Funcs{Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, into client.Object,
+			options ...client.GetOption) error {
 			if _, is := into.(*cachev1alpha1.Redis); is && c.slow {
 				<-ctx.Done()
 				return ctx.Err()
@@ -109,13 +110,14 @@ func (s *stuckCluster) startLeader() *stuckProcess {
 func (s *stuckProcess) pass(ctx context.Context, c *converge.Converger, request ctrl.Request, timeout time.Duration) {
 	ctx, done := context.WithTimeout(ctx, timeout)
 	defer done()
-	_, _ = converge.Reconcile(ctx, c, request, &cachev1alpha1.Redis{}, func(_ context.Context, redis *cachev1alpha1.Redis, _ converge.SaveStatus) (ctrl.Result, error) {
-		s.note(redis.Name)
-		if redis.Name == "stuck" && !s.ends {
-			<-s.never // a computation asks no context
-		}
-		return ctrl.Result{}, nil
-	})
+	_, _ = converge.Reconcile(ctx, c, request, &cachev1alpha1.Redis{},
+		func(_ context.Context, redis *cachev1alpha1.Redis, _ converge.SaveStatus) (ctrl.Result, error) {
+			s.note(redis.Name)
+			if redis.Name == "stuck" && !s.ends {
+				<-s.never // a computation asks no context
+			}
+			return ctrl.Result{}, nil
+		})
 }
 
 func (s *stuckProcess) note(name string) {
@@ -163,8 +165,10 @@ func (s *stuckCluster) redis(name string) *cachev1alpha1.Redis {
 func (s *stuckProcess) expectLife(shortest, longest time.Duration, objects int, stuckAfter time.Duration) {
 	s.t.Helper()
 	lived := s.runUntilStuck()
-	if lived < shortest || lived > longest || len(s.served) != objects || s.served["stuck"] != stuckAfter || s.served["b"]+s.served["c"]+s.served["d"]+s.served["e"] != 0 {
-		s.t.Errorf("it lived for %s and served %v, want from %s to %s and %d objects, the stuck one after %s", lived, s.served, shortest, longest, objects, stuckAfter)
+	if lived < shortest || lived > longest || len(s.served) != objects || s.served["stuck"] != stuckAfter ||
+		s.served["b"]+s.served["c"]+s.served["d"]+s.served["e"] != 0 {
+		s.t.Errorf("it lived for %s and served %v, want from %s to %s and %d objects, the stuck one after %s", lived, s.served, shortest, longest,
+			objects, stuckAfter)
 	}
 }
 
@@ -175,7 +179,8 @@ func TestAStuckObjectStopsTwoLeadersAndIsLastForTheSecond(t *testing.T) {
 		c := newStuckCluster(t)
 		expectNoted := func(restarts int) {
 			t.Helper()
-			if got := c.noted(); len(got) != 1 || got[0].Name != "stuck" || got[0].UID != "stuck" || got[0].Generation != 1 || got[0].Restarts != restarts {
+			if got := c.noted(); len(got) != 1 || got[0].Name != "stuck" || got[0].UID != "stuck" || got[0].Generation != 1 ||
+				got[0].Restarts != restarts {
 				t.Fatalf("noted: %v", got)
 			}
 		}
@@ -224,7 +229,8 @@ func TestTheConfigMapOfStuckObjectsCanBeAnything(t *testing.T) {
 	}
 	store := stuckStore{c, c, "operators", logr.Discard()}
 	for i := range 2 {
-		if err := store.add(t.Context(), []converge.StuckObject{{Kind: "Redis", Namespace: "shop", Name: fmt.Sprint(i), LastSeen: time.Now()}}); err != nil {
+		if err := store.add(t.Context(), []converge.StuckObject{{Kind: "Redis", Namespace: "shop", Name: fmt.Sprint(i),
+			LastSeen: time.Now()}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -232,9 +238,10 @@ func TestTheConfigMapOfStuckObjectsCanBeAnything(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	refused := errors.New("no")
-	failing := interceptor.NewClient(c.WithWatch, interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
-		return refused
-	}})
+	failing := interceptor.NewClient(c.WithWatch,
+		interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return refused
+		}})
 	if err := (stuckStore{failing, failing, "operators", logr.Discard()}).add(t.Context(), c.noted()); !errors.Is(err, refused) {
 		t.Errorf("what could not be read would be lost: %v", err)
 	}

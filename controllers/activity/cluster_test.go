@@ -102,7 +102,8 @@ func (f *fakeCluster) submit(spec egov1.ActivitySpec) {
 	f.t.Helper()
 	spec.Command = "true"
 	f.must(f.server.Create(context.Background(), &egov1.Activity{
-		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Generation: 1, CreationTimestamp: metav1.NewTime(f.now)}, Spec: spec,
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Generation: 1, CreationTimestamp: metav1.NewTime(f.now)},
+		Spec:       spec,
 	}))
 }
 
@@ -164,7 +165,8 @@ func (f *fakeCluster) checkRetryTime(a *egov1.Activity, p *corev1.Pod) {
 func (f *fakeCluster) checkExclusive(p *corev1.Pod, pods []corev1.Pod) {
 	f.t.Helper()
 	for i := range pods {
-		if other := &pods[i]; other.Name != p.Name && nameWithoutAttempt(other) == nameWithoutAttempt(p) && !isGated(other) && !commandEnded(other) && !commandEnded(p) {
+		if other := &pods[i]; other.Name != p.Name && nameWithoutAttempt(other) == nameWithoutAttempt(p) && !isGated(other) &&
+			!commandEnded(other) && !commandEnded(p) {
 			f.t.Errorf("%s and %s run at the same time", p.Name, other.Name)
 		}
 	}
@@ -193,7 +195,8 @@ func (f *fakeCluster) kubelet() {
 		case commandStatus(&p).State.Terminated != nil:
 			f.reportStatus(&p, phaseOf(commandStatus(&p).State.Terminated.ExitCode), commandStatus(&p).State)
 		case commandStatus(&p).State.Running == nil && !p.DeletionTimestamp.IsZero(): // it is not started any more
-			f.reportStatus(&p, corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: reasonStatusUnknown}})
+			f.reportStatus(&p, corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137,
+				Reason: reasonStatusUnknown}})
 		case commandStatus(&p).State.Running == nil && f.neverStarts:
 		case commandStatus(&p).State.Running == nil:
 			f.ranPods[p.UID] = true
@@ -281,7 +284,8 @@ func (f *fakeCluster) operator() *operator {
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
 			return through(fmt.Sprintf("delete %T", obj), func() error { return c.Delete(ctx, obj, opts...) })
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			return through(fmt.Sprintf("patch %T/%s", obj, sub), func() error { return c.SubResource(sub).Patch(ctx, obj, p, opts...) })
 		},
 	})

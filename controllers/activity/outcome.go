@@ -116,7 +116,8 @@ func unobservedEnd(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.Contai
 	idle := status.State.Running == nil && status.State.Terminated == nil && attempt.StartTime == nil
 	switch refused := pod.Status.Reason != "" && idle; {
 	case refused && (status.Name != "" || refusedImmediately(pod)):
-		return attemptEnd{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, "the node did not take the pod on; the command did not run")}
+		return attemptEnd{egov1.Failed, pod.Status.Reason,
+			cmp.Or(pod.Status.Message, "the node did not take the pod on; the command did not run")}
 	case refused:
 		return attemptEnd{egov1.Lost, commonv1.ReasonNodeLost, fmt.Sprintf(
 			"the node refused the pod after a time in which the command may have run (%s: %s)", pod.Status.Reason, pod.Status.Message)}
@@ -145,13 +146,16 @@ func failureEnd(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) attemptEn
 	case guardRefused(ran, guard.StartedBefore):
 		return startedTwiceEnd
 	case guardRefused(ran, guard.StartFileNotWritten):
-		return attemptEnd{egov1.Failed, commonv1.ReasonNotStarted, "the command did not run: the guard against a second start could not write its start file"}
+		return attemptEnd{egov1.Failed, commonv1.ReasonNotStarted,
+			"the command did not run: the guard against a second start could not write its start file"}
 	case pod.Status.Reason != "" && pod.Status.Reason != commonv1.ReasonDeadlineExceeded: // the kubelet's: Evicted, Terminated
 		return attemptEnd{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
 	case !pod.DeletionTimestamp.IsZero():
-		return attemptEnd{egov1.Failed, commonv1.ReasonPodDeleted, fmt.Sprintf("the pod was deleted while the command ran; exit code %d", ran.ExitCode)}
+		return attemptEnd{egov1.Failed, commonv1.ReasonPodDeleted,
+			fmt.Sprintf("the pod was deleted while the command ran; exit code %d", ran.ExitCode)}
 	case ran.Reason == "" || ran.Reason == "Error":
-		return attemptEnd{egov1.Failed, commonv1.ReasonExited, cmp.Or(messageOf(ran), fmt.Sprintf("the command ended with exit code %d", ran.ExitCode))}
+		return attemptEnd{egov1.Failed, commonv1.ReasonExited,
+			cmp.Or(messageOf(ran), fmt.Sprintf("the command ended with exit code %d", ran.ExitCode))}
 	}
 	return attemptEnd{egov1.Failed, ran.Reason, cmp.Or(messageOf(ran), fmt.Sprintf("exit code %d", ran.ExitCode))}
 }
@@ -179,10 +183,12 @@ func killedNote(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) string {
 	}
 	for _, c := range pod.Spec.Containers {
 		if limit, ok := c.Resources.Limits[corev1.ResourceMemory]; ok && c.Name == appName {
-			return fmt.Sprintf("; the kernel killed %s of the command because the container needed more than its memory limit of %s: raise resources.limits.memory, or let the command use less", what, limit.String())
+			return fmt.Sprintf("; the kernel killed %s of the command because the container needed more than its memory limit of %s: raise "+
+				"resources.limits.memory, or let the command use less", what, limit.String())
 		}
 	}
-	return fmt.Sprintf("; the kernel killed %s of the command because the node was short of memory: set resources.requests.memory to what the command needs", what)
+	return fmt.Sprintf("; the kernel killed %s of the command because the node was short of memory: set resources.requests.memory to what "+
+		"the command needs", what)
 }
 
 // startedTwiceEnd is the end of an attempt whose container was started again, though its first start was not seen to end.

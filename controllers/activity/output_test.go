@@ -28,7 +28,8 @@ func reportOn(printed string) guard.Report {
 		return guard.Sample{Size: len(text), Sum: sum.Sum64()}
 	}
 	end := printed[max(0, len(printed)-64):]
-	return guard.Report{Output: &guard.Output{Stdout: guard.Stream{Bytes: int64(len(printed)), End: sample(end), Line: sample(end)}, Stderr: guard.Stream{End: sample(""), Line: sample("")}}}
+	return guard.Report{Output: &guard.Output{Stdout: guard.Stream{Bytes: int64(len(printed)), End: sample(end), Line: sample(end)},
+		Stderr: guard.Stream{End: sample(""), Line: sample("")}}}
 }
 
 func TestALogIsComparedWithWhatWasPrinted(t *testing.T) {
@@ -121,7 +122,8 @@ func TestTheEndOfALogIsAwaited(t *testing.T) {
 				}
 				w.kubelet()
 			}
-			if output.reads != c.wantReads || a.Status.Prosta != egov1.Succeeded || ptr.Deref(a.Status.OutputComplete, false) != (c.wantMessage == "") {
+			if output.reads != c.wantReads || a.Status.Prosta != egov1.Succeeded ||
+				ptr.Deref(a.Status.OutputComplete, false) != (c.wantMessage == "") {
 				t.Errorf("%d reads, %+v", output.reads, a.Status)
 			}
 			if !strings.Contains(a.Status.Message, c.wantMessage) || c.wantMessage == "" && strings.Contains(a.Status.Message, "output") {
@@ -142,11 +144,14 @@ func TestKilledChildrenAreReported(t *testing.T) {
 		pod            func(*corev1.Pod)
 		want, wantsNot string
 	}{
-		"none":                             {0, "Completed", guard.Report{}.String(), limited, "exit code 0", "kernel"},
-		"not known":                        {0, "Completed", "", limited, "exit code 0", "kernel"},
-		"one":                              {0, "Completed", guard.Report{OOMKills: 1}.String(), limited, "killed 1 process of the command because the container needed more than its memory limit of 48Mi", "report"},
-		"two, without a limit":             {0, "Completed", guard.Report{OOMKills: 2}.String(), free, "killed 2 processes of the command because the node was short of memory", "report"},
-		"one, and the command fails":       {3, "Error", guard.Report{OOMKills: 1}.String(), limited, "exit code 3; the kernel killed 1 process", "report"},
+		"none":      {0, "Completed", guard.Report{}.String(), limited, "exit code 0", "kernel"},
+		"not known": {0, "Completed", "", limited, "exit code 0", "kernel"},
+		"one": {0, "Completed", guard.Report{OOMKills: 1}.String(), limited,
+			"killed 1 process of the command because the container needed more than its memory limit of 48Mi", "report"},
+		"two, without a limit": {0, "Completed", guard.Report{OOMKills: 2}.String(), free,
+			"killed 2 processes of the command because the node was short of memory", "report"},
+		"one, and the command fails": {3, "Error", guard.Report{OOMKills: 1}.String(), limited, "exit code 3; the kernel killed 1 process",
+			"report"},
 		"as the runtime says":              {0, "OOMKilled", "", limited, "exit code 0; the kernel killed processes", "report"},
 		"the command itself":               {137, "OOMKilled", "", limited, "exit code 137", "kernel"},
 		"the command's words, and nothing": {3, "Error", "no such table\n" + guard.Report{}.String(), limited, "no such table", "report"},

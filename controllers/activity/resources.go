@@ -68,7 +68,8 @@ func desiredPod(a *egov1.Activity, attempt egov1.Attempt) *corev1.Pod {
 func restricted(a *egov1.Activity) bool { return a.Spec.Security != commonv1.SecurityBaseline }
 
 func container(a *egov1.Activity, attempt egov1.Attempt) *corev1ac.ContainerApplyConfiguration {
-	c := parts.WithResources(parts.Container(appName, a.Status.Image, a.Spec.PodOptions), parts.FillResources(a.Spec.Resources, defaultRequests)).
+	c := parts.WithResources(parts.Container(appName, a.Status.Image, a.Spec.PodOptions),
+		parts.FillResources(a.Spec.Resources, defaultRequests)).
 		WithCommand(guardCommand(attempt)...).
 		WithArgs(userCommand(a)...).
 		WithSecurityContext(containerSecurity(a)).

@@ -82,7 +82,8 @@ func blockedReason(pod *corev1.Pod) string {
 	why := withoutPodName(pod, conditions.FirstFailure)
 	unpulled := strings.Contains(why, "cannot be pulled") || strings.Contains(why, "ErrImageNeverPull")
 	if unpulled && strings.HasPrefix(why, "container "+guardContainer+": ") {
-		why += "; it brings the guard that starts the command from the operator's own image: imagePullSecrets and imagePullPolicy must suit that, too"
+		why += "; it brings the guard that starts the command from the operator's own image: imagePullSecrets and imagePullPolicy must suit " +
+			"that, too"
 	}
 	return why
 }
@@ -151,7 +152,8 @@ func setConditions(a *egov1.Activity) {
 	list, generation, s := &a.Status.Conditions, a.Generation, a.Status
 	meta.RemoveStatusCondition(list, commonv1.ConditionReady) // of a pass that failed; a run is Complete or Failed
 	progressing := !s.Prosta.Finished() && s.Prosta != egov1.Suspended
-	conditions.Set(list, generation, commonv1.ConditionProgressing, progressing, string(s.Prosta), cmp.Or(s.Message, stageMessages[s.Prosta], "the run has ended"))
+	conditions.Set(list, generation, commonv1.ConditionProgressing, progressing, string(s.Prosta),
+		cmp.Or(s.Message, stageMessages[s.Prosta], "the run has ended"))
 	if attempt := currentAttempt(a); attempt != nil && attempt.Reason == commonv1.ReasonPodFailing {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPodFailing, s.Message)
 	} else {
@@ -212,10 +214,12 @@ func setHostResolved(a *egov1.Activity, pod *corev1.Pod) {
 func setNodeReachable(a *egov1.Activity, pod *corev1.Pod) {
 	list, generation := &a.Status.Conditions, a.Generation
 	hasCondition := func(conditionType corev1.PodConditionType, status corev1.ConditionStatus) bool {
-		return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == conditionType && c.Status == status })
+		return slices.ContainsFunc(pod.Status.Conditions,
+			func(c corev1.PodCondition) bool { return c.Type == conditionType && c.Status == status })
 	}
 	switch {
-	case commandStatus(pod).State.Running != nil && hasCondition(corev1.ContainersReady, corev1.ConditionTrue) && hasCondition(corev1.PodReady, corev1.ConditionFalse):
+	case commandStatus(pod).State.Running != nil && hasCondition(corev1.ContainersReady, corev1.ConditionTrue) &&
+		hasCondition(corev1.PodReady, corev1.ConditionFalse):
 		conditions.Set(list, generation, commonv1.ConditionNodeReachable, false, commonv1.ReasonNodeSilent,
 			"node "+pod.Spec.NodeName+" does not answer; the command may continue there")
 	case meta.FindStatusCondition(*list, commonv1.ConditionNodeReachable) != nil && pod.Spec.NodeName != "" && !isDisrupted(pod):

@@ -45,7 +45,8 @@ func (r *Reconciler) resolveUser(ctx context.Context, a *egov1.Activity) error {
 		return err
 	}
 	if users.Data == nil { // an event follows when there is one
-		return newUnknownUser("%q is to be looked up in ConfigMap %q, which does not exist; create it in this namespace with key %q, whose value is a uid or uid:gid",
+		return newUnknownUser("%q is to be looked up in ConfigMap %q, which does not exist; create it in this namespace with key %q, whose "+
+			"value is a uid or uid:gid",
 			a.Spec.ExecUser, usersConfigMap, a.Spec.ExecUser)
 	}
 	found, err := lookupUser(a, users.Data)

@@ -70,7 +70,8 @@ func TestNamedUser(t *testing.T) {
 	w.submit(egov1.ActivitySpec{ExecUser: "deploy", Retries: 1})
 	w.operator().runUntilQuiet()
 	status := w.activity().Status
-	if !isInvalid("execuser")(w) || len(w.pods()) > 0 || status.Reason != commonv1.ReasonInvalidSpec || !strings.Contains(status.Message, `create it in this namespace with key "deploy"`) {
+	if !isInvalid("execuser")(w) || len(w.pods()) > 0 || status.Reason != commonv1.ReasonInvalidSpec ||
+		!strings.Contains(status.Message, `create it in this namespace with key "deploy"`) {
 		t.Errorf("without a ConfigMap: %+v", w.activity().Status)
 	}
 	users(w, map[string]string{"deploy": "1000:2000"})
@@ -84,7 +85,8 @@ func TestNamedUser(t *testing.T) {
 	w.must(w.server.Update(context.Background(), &changed))
 	o.runUntilQuiet()
 	a := w.activity()
-	if a.Status.Prosta != egov1.Failed || len(a.Status.Attempts) != 2 || isInvalid("execuser")(w) || strings.Contains(a.Status.Message, usersConfigMap) {
+	if a.Status.Prosta != egov1.Failed || len(a.Status.Attempts) != 2 || isInvalid("execuser")(w) ||
+		strings.Contains(a.Status.Message, usersConfigMap) {
 		t.Errorf("got %+v", a.Status)
 	}
 	for _, p := range w.pods() {

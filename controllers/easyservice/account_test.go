@@ -38,8 +38,9 @@ func TestNoPodActsAsTheManager(t *testing.T) {
 		"the default account, named":          {simple, "team", "default", nil, "serviceAccountName: "},
 		"the default account without a token": {simple, "team", "", projecting(corev1.VolumeProjection{Secret: &corev1.SecretProjection{}}), ""},
 		"the default account's token":         {simple, "team", "", token, "volumes[1].projected.sources[1]: "},
-		"the default account's certificate":   {simple, "team", "", projecting(corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{}}), "volumes[1].projected.sources[1]: "},
-		"a token of another, and default's":   {simple, "team", "reader", token, ""},
+		"the default account's certificate": {simple, "team", "",
+			projecting(corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{}}), "volumes[1].projected.sources[1]: "},
+		"a token of another, and default's": {simple, "team", "reader", token, ""},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			e := newEasyService("a", appv1.EasyServiceSpec{ServiceAccountName: c.account, Volumes: c.volumes})

@@ -60,7 +60,8 @@ func (r *Reconciler) configDigest(ctx context.Context, e *appv1.EasyService, run
 			cached = cachedConfig{content: content.WithoutValues(), digest: digest(e.UID, content.Data)}
 		}
 		if cached.content.Data == nil && !ref.Optional {
-			absent = append(absent, converge.Invalid(fmt.Sprintf("configRefs[%d]", i), "there is no %s %q in this namespace; make it, or say optional", ref.Kind, ref.Name))
+			absent = append(absent, converge.Invalid(fmt.Sprintf("configRefs[%d]", i),
+				"there is no %s %q in this namespace; make it, or say optional", ref.Kind, ref.Name))
 		}
 		now[ref] = cached
 		digests = append(digests, string(ref.Kind)+"/"+ref.Name+"="+cached.digest)
@@ -80,7 +81,8 @@ func (r *Reconciler) configDigest(ctx context.Context, e *appv1.EasyService, run
 	return hex.EncodeToString(all.Sum(nil)[:12]), nil, nil
 }
 
-func (r *Reconciler) readConfigRef(ctx context.Context, e *appv1.EasyService, ref appv1.ConfigRef, last *converge.Content) (*converge.Content, error) {
+func (r *Reconciler) readConfigRef(ctx context.Context, e *appv1.EasyService, ref appv1.ConfigRef,
+	last *converge.Content) (*converge.Content, error) {
 	key := client.ObjectKey{Namespace: e.Namespace, Name: ref.Name}
 	if ref.Kind == appv1.Secret {
 		return r.Secrets.ReadIfChanged(ctx, key, last)

@@ -81,7 +81,8 @@ func (r *Reconciler) reconcile(ctx context.Context, e *appv1.EasyService, _ conv
 	}
 	children := desired(e, podTemplate, w)
 	observed, err := apply(ctx, e, children...)
-	thisRollout := rolloutRequest{specHash: templateHash(specTemplate), appliedHash: templateHash(podTemplate), deploymentApplied: converge.ChildSucceeded(err, "Deployment", e.Name) && !observeOnly && missing == nil}
+	thisRollout := rolloutRequest{specHash: templateHash(specTemplate), appliedHash: templateHash(podTemplate),
+		deploymentApplied: converge.ChildSucceeded(err, "Deployment", e.Name) && !observeOnly && missing == nil}
 	e.Status = status(e, observed, w, thisRollout) // last, also after an error: it says what stands
 	if e.Spec.Paused {
 		err = errors.Join(err, r.ReportPausedChanges(ctx, e, children...))

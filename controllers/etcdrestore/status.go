@@ -39,7 +39,8 @@ func judge(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdCluste
 	}
 	if r.Status.Item != "" {
 		return outcome{failed: true, reason: commonv1.ReasonRecordLost, item: r.Status.Item, message: fmt.Sprintf(
-			"the EtcdCluster %q on which it had started is gone, or its status was put back: create another EtcdRestore if the backup is still to be restored", r.Spec.ClusterName)}
+			"the EtcdCluster %q on which it had started is gone, or its status was put back: create another EtcdRestore if the backup is still to "+
+				"be restored", r.Spec.ClusterName)}
 	}
 	left := r.FailsAfter().Sub(now)
 	waits := waitsFor(r, cluster)

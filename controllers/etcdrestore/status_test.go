@@ -32,13 +32,15 @@ func TestJudge(t *testing.T) {
 		{"it waits for a human", func(e *databasev1alpha1.EtcdCluster) { e.Spec.Paused = true }, 0, commonv1.ReasonWaiting, "is paused"},
 		{"it was not looked at", func(*databasev1alpha1.EtcdCluster) {}, 0, commonv1.ReasonWaiting, "has not processed it yet"},
 		{"until its deadline", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 9*time.Second, commonv1.ReasonWaiting, ""},
-		{"then it fails", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 10*time.Second, commonv1.ReasonStartDeadlineExceeded, "not started within startingDeadline (1h0m0s), so the cluster was not changed"},
+		{"then it fails", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 10*time.Second, commonv1.ReasonStartDeadlineExceeded,
+			"not started within startingDeadline (1h0m0s), so the cluster was not changed"},
 		{"what has started has no deadline", func(e *databasev1alpha1.EtcdCluster) {
 			e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: &databasev1alpha1.EtcdMembershipRestore{RestoreUID: "r"}}
 		}, 48 * time.Hour, commonv1.ReasonRestoring, "is being restored"},
 		{"it is complete once a member runs", func(e *databasev1alpha1.EtcdCluster) {
 			e.Status.BegunRestoreUIDs = []types.UID{"r"}
-			e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "r", EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Revision: 7}}
+			e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "r",
+				EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Revision: 7}}
 		}, 48 * time.Hour, commonv1.ReasonRestored, "(revision 7)"},
 		{"another took its place", func(e *databasev1alpha1.EtcdCluster) {
 			e.Status.BegunRestoreUIDs = []types.UID{"r", "other"}
@@ -56,7 +58,8 @@ func TestJudge(t *testing.T) {
 			if ends := got.complete || got.failed; ends == (got.recheckAfter > 0) && c.reason != commonv1.ReasonRestoring {
 				t.Errorf("it is looked at again after %s", got.recheckAfter)
 			}
-			conditions.SetProblem(r.GetConditions(), nil, 1, &conditions.Problem{Reason: commonv1.ReasonRefusedByServer, NeedsHuman: true}) // of a pass before
+			// of a pass before
+			conditions.SetProblem(r.GetConditions(), nil, 1, &conditions.Problem{Reason: commonv1.ReasonRefusedByServer, NeedsHuman: true})
 			if setStatus(r, got); r.HasEnded() != (got.complete || got.failed) {
 				t.Errorf("got %+v", r.Status)
 			}
@@ -68,8 +71,10 @@ func TestJudge(t *testing.T) {
 		})
 	}
 	started := &databasev1alpha1.EtcdRestore{Status: databasev1alpha1.EtcdRestoreStatus{Item: "item"}}
-	for name, e := range map[string]*databasev1alpha1.EtcdCluster{"its cluster is gone": nil, "another has the name": builders.EtcdCluster("a").Build()} {
-		if got := judge(started, e, started.CreationTimestamp.Time); !got.failed || got.reason != commonv1.ReasonRecordLost || got.item != "item" {
+	for name, e := range map[string]*databasev1alpha1.EtcdCluster{"its cluster is gone": nil,
+		"another has the name": builders.EtcdCluster("a").Build()} {
+		if got := judge(started, e, started.CreationTimestamp.Time); !got.failed || got.reason != commonv1.ReasonRecordLost ||
+			got.item != "item" {
 			t.Errorf("it has started, and %s: got %+v", name, got)
 		}
 	}

@@ -61,7 +61,8 @@ var lapsed = &time.Time{}
 // New makes the lease for this process, in the managers' namespace. The process does not hold it yet.
 func New(config *rest.Config, namespace string, times Times) (*Lease, error) {
 	if namespace == "" {
-		return nil, errors.New("--leader-elect needs a ServiceAccount, in whose namespace the lease is: run the manager in a pod, or without that flag")
+		return nil, errors.New("--leader-elect needs a ServiceAccount, in whose namespace the lease is: run the manager in a pod, or without " +
+			"that flag")
 	}
 	pod, err := os.Hostname()
 	if err != nil {
@@ -159,5 +160,6 @@ func (l *Lease) recordRenewal(record resourcelock.LeaderElectionRecord, sent tim
 // stands still while a virtual machine is paused, and the wall clock can be set back.
 func (l *Lease) Held() bool {
 	renewed := l.renewTime.Load()
-	return renewed != nil && l.clock.Since(*renewed) < l.times.RenewDeadline && l.clock.Now().Round(0).Sub(renewed.Round(0)) < l.times.RenewDeadline
+	return renewed != nil && l.clock.Since(*renewed) < l.times.RenewDeadline &&
+		l.clock.Now().Round(0).Sub(renewed.Round(0)) < l.times.RenewDeadline
 }

@@ -101,7 +101,8 @@ func TestOnlyALeaseThatIsHeldIsReleased(t *testing.T) {
 		if _, _, err := led.Get(t.Context()); err != nil { // as client-go does before it releases
 			t.Fatal(err)
 		}
-		if err := led.Update(t.Context(), resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}); !errors.Is(err, errLapsed) || *e.lease().Spec.HolderIdentity != of {
+		if err := led.Update(t.Context(), resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}); !errors.Is(err, errLapsed) ||
+			*e.lease().Spec.HolderIdentity != of {
 			t.Errorf("%s: %v, held by %q", why, err, *e.lease().Spec.HolderIdentity)
 		}
 	}
@@ -119,7 +120,8 @@ func TestNotHeldOnceAnotherProcessHoldsIt(t *testing.T) {
 	if _, _, err := led.Get(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := led.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: other, LeaseDurationSeconds: 10}); err != nil || !led.Held() {
+	if err := led.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: other, LeaseDurationSeconds: 10}); err != nil ||
+		!led.Held() {
 		t.Fatalf("%v, held: %t", err, led.Held())
 	}
 	e.write(holder)

@@ -134,11 +134,12 @@ func (l *Lease) watchLease(ctx context.Context, states chan<- resourcelock.Leade
 			send(*resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec))
 		}
 	}
-	watchObject(ctx, l.client, l.client.CoordinationV1().Leases(l.LeaseMeta.Namespace), l.LeaseMeta.Name, &coordinationv1.Lease{}, cache.ResourceEventHandlerFuncs{
-		AddFunc:    onChange,
-		UpdateFunc: func(_, object any) { onChange(object) },
-		DeleteFunc: func(any) { send(resourcelock.LeaderElectionRecord{}) },
-	})
+	watchObject(ctx, l.client, l.client.CoordinationV1().Leases(l.LeaseMeta.Namespace), l.LeaseMeta.Name, &coordinationv1.Lease{},
+		cache.ResourceEventHandlerFuncs{
+			AddFunc:    onChange,
+			UpdateFunc: func(_, object any) { onChange(object) },
+			DeleteFunc: func(any) { send(resourcelock.LeaderElectionRecord{}) },
+		})
 }
 
 // watchHolder closes the channel as soon as the kubelet reports the holder's end.
@@ -163,7 +164,8 @@ type listWatcher[L runtime.Object] interface {
 }
 
 // watchObject watches one object of a resource until the context ends. It resumes when the API server ends a watch.
-func watchObject[L runtime.Object](ctx context.Context, client any, objects listWatcher[L], name string, kind runtime.Object, handler cache.ResourceEventHandler) {
+func watchObject[L runtime.Object](ctx context.Context, client any, objects listWatcher[L], name string, kind runtime.Object,
+	handler cache.ResourceEventHandler) {
 	one := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{

@@ -45,13 +45,15 @@ func newElection(t *testing.T) *election {
 // write writes the lease as its holder does now.
 func (e *election) write(holder string) {
 	e.Helper()
-	e.record(resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 10, RenewTime: metav1.Now(), AcquireTime: metav1.Now()})
+	e.record(resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 10, RenewTime: metav1.Now(),
+		AcquireTime: metav1.Now()})
 }
 
 func (e *election) record(record resourcelock.LeaderElectionRecord) {
 	e.Helper()
 	leases := e.CoordinationV1().Leases(namespace)
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: leaseName}, Spec: resourcelock.LeaderElectionRecordToLeaseSpec(&record)}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: leaseName},
+		Spec: resourcelock.LeaderElectionRecordToLeaseSpec(&record)}
 	_, err := leases.Update(e.Context(), lease, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		_, err = leases.Create(e.Context(), lease, metav1.CreateOptions{})
@@ -102,18 +104,21 @@ func TestStandby(t *testing.T) {
 		plays []play
 		want  string
 	}{
-		"no process renews":                 {want: `10s: held by ""`},
-		"renewed once":                      {[]play{after(3*time.Second, renew)}, `13s: held by ""`},
-		"renewed in the last moment":        {[]play{after(9900*time.Millisecond, renew), after(9*time.Second, renew)}, `28.9s: held by ""`},
-		"the kubelet reports its end":       {[]play{after(2*time.Second, says(holder, "Error"))}, `2s: held by ""`},
-		"of its end, after a renewal":       {[]play{after(time.Second, renew), after(time.Second, says(holder, "OOMKilled"))}, `2s: held by ""`},
-		"of the container before":           {[]play{after(2*time.Second, says("manager-a_0", "Error"))}, `10s: held by ""`},
-		"an end that was not observed":      {[]play{after(2*time.Second, says(holder, "ContainerStatusUnknown"))}, `10s: held by ""`},
-		"its pod is gone":                   {[]play{after(2*time.Second, (*election).deletePod)}, `10s: held by ""`},
-		"it gives the lease up":             {[]play{after(2*time.Second, func(e *election) { e.write("") })}, `2s: held by ""`},
-		"another takes it, who renews it":   {[]play{after(9*time.Second, func(e *election) { e.write("manager-c_3") }), after(9*time.Second, func(e *election) { e.write("manager-c_3") })}, `28s: held by ""`},
-		"another takes it, then it ends":    {[]play{after(2*time.Second, func(e *election) { e.write("manager-c_3") }), after(2*time.Second, says(holder, "Error"))}, `13s: held by ""`},
-		"the lease is deleted":              {[]play{after(2*time.Second, (*election).deleteLease)}, `2s: leases.coordination.k8s.io "mainstay-operator.io" not found`},
+		"no process renews":            {want: `10s: held by ""`},
+		"renewed once":                 {[]play{after(3*time.Second, renew)}, `13s: held by ""`},
+		"renewed in the last moment":   {[]play{after(9900*time.Millisecond, renew), after(9*time.Second, renew)}, `28.9s: held by ""`},
+		"the kubelet reports its end":  {[]play{after(2*time.Second, says(holder, "Error"))}, `2s: held by ""`},
+		"of its end, after a renewal":  {[]play{after(time.Second, renew), after(time.Second, says(holder, "OOMKilled"))}, `2s: held by ""`},
+		"of the container before":      {[]play{after(2*time.Second, says("manager-a_0", "Error"))}, `10s: held by ""`},
+		"an end that was not observed": {[]play{after(2*time.Second, says(holder, "ContainerStatusUnknown"))}, `10s: held by ""`},
+		"its pod is gone":              {[]play{after(2*time.Second, (*election).deletePod)}, `10s: held by ""`},
+		"it gives the lease up":        {[]play{after(2*time.Second, func(e *election) { e.write("") })}, `2s: held by ""`},
+		"another takes it, who renews it": {[]play{after(9*time.Second, func(e *election) { e.write("manager-c_3") }),
+			after(9*time.Second, func(e *election) { e.write("manager-c_3") })}, `28s: held by ""`},
+		"another takes it, then it ends": {[]play{after(2*time.Second, func(e *election) { e.write("manager-c_3") }),
+			after(2*time.Second, says(holder, "Error"))}, `13s: held by ""`},
+		"the lease is deleted": {[]play{after(2*time.Second, (*election).deleteLease)},
+			`2s: leases.coordination.k8s.io "mainstay-operator.io" not found`},
 		"its release has a longer lease":    {[]play{after(time.Second, (*election).renewLonger)}, `16s: held by ""`},
 		"somebody else writes to the lease": {[]play{after(5*time.Second, (*election).label)}, `10s: held by ""`},
 	} {
@@ -146,7 +151,8 @@ func (e *election) deleteLease() {
 
 // renewLonger writes the lease as a holder of the last release does: for 15 s.
 func (e *election) renewLonger() {
-	e.record(resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 15, RenewTime: metav1.Now(), AcquireTime: metav1.Now()})
+	e.record(resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 15, RenewTime: metav1.Now(),
+		AcquireTime: metav1.Now()})
 }
 
 func (e *election) lease() *coordinationv1.Lease {
@@ -215,7 +221,8 @@ func elect(ctx context.Context, t *testing.T, lease *Lease, release bool) <-chan
 	t.Helper()
 	leads := make(chan time.Time, 1)
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lease, LeaseDuration: lease.times.LeaseDuration, RenewDeadline: lease.times.RenewDeadline, RetryPeriod: lease.times.RetryPeriod, ReleaseOnCancel: release,
+		Lock: lease, LeaseDuration: lease.times.LeaseDuration, RenewDeadline: lease.times.RenewDeadline, RetryPeriod: lease.times.RetryPeriod,
+		ReleaseOnCancel: release,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { leads <- time.Now() },
 			OnStoppedLeading: func() {},

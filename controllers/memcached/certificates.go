@@ -69,7 +69,8 @@ func (c certificateProbe) next(version string, now time.Time, err error) certifi
 
 // refreshCertificates makes every ready node load the certificate. It asks no node that is known to serve it. late names
 // the nodes that are not known to, and why. recheckAfter is 0 if only events matter.
-func (r *Reconciler) refreshCertificates(ctx context.Context, m *cachev1alpha1.Memcached, s secrets, pods []corev1.Pod) (late []string, recheckAfter time.Duration) {
+func (r *Reconciler) refreshCertificates(ctx context.Context, m *cachev1alpha1.Memcached, s secrets, pods []corev1.Pod) (late []string,
+	recheckAfter time.Duration) {
 	if m.Spec.TLS == nil || s.certificate.IsEmpty() {
 		return nil, 0
 	}

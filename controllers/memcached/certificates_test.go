@@ -139,7 +139,8 @@ func TestLoad(t *testing.T) {
 		{"never whole", &fakeNode{files: old, failingReloads: 100}, renewed, renewed, "", nil, maxReloads, "key values mismatch"},
 		{"shows ours where it must", &fakeNode{files: old, clientAuth: tls.RequireAndVerifyClientCert, clientCAs: by.PEM()}, renewed, renewed,
 			cachev1alpha1.MemcachedClientAuthRequire, nil, 1, ""},
-		{"shows none where it need not: ours is for servers", &fakeNode{files: old, clientAuth: tls.VerifyClientCertIfGiven, clientCAs: by.PEM()}, forServers, forServers,
+		{"shows none where it need not: ours is for servers", &fakeNode{files: old, clientAuth: tls.VerifyClientCertIfGiven, clientCAs: by.PEM()},
+			forServers, forServers,
 			cachev1alpha1.MemcachedClientAuthRequest, nil, 1, ""},
 		{"lets in who it knows, which may be but one of them", &fakeNode{files: old, user: "app old"}, renewed, renewed, "",
 			[]string{"app:new", "app:old"}, 1, ""},
@@ -153,7 +154,9 @@ func TestLoad(t *testing.T) {
 				node.files = c.brings
 			}
 			m := newSecured(func(over *cachev1alpha1.MemcachedTLS) { over.ClientAuth = c.auth })
-			err := loadCertificate(context.Background(), m, secrets{certificate: certificate{Identity: identityOf(c.wanted)}, users: userRotation{published: userList{lines: c.users}}}, node.listener.Addr().String(), time.Now)
+			err := loadCertificate(context.Background(), m,
+				secrets{certificate: certificate{Identity: identityOf(c.wanted)}, users: userRotation{published: userList{lines: c.users}}},
+				node.listener.Addr().String(), time.Now)
 			if (err == nil) != (c.words == "") || err != nil && !strings.Contains(err.Error(), c.words) {
 				t.Errorf("got %v, want %q", err, c.words)
 			}
@@ -178,7 +181,8 @@ func TestWhoDoesNotServeTheCertificateIsAskedLessAndLessOften(t *testing.T) {
 		t.Helper()
 		for range 3 { // whatever wakes the object up
 			late, recheckAfter := r.refreshCertificates(t.Context(), m, given, pods)
-			if got := strings.Join(late, ", "); got != "a-0 (shows a certificate that ca.crt does not vouch for), a-1 (does not answer), a-2 (is not ready)" {
+			if got := strings.Join(late,
+				", "); got != "a-0 (shows a certificate that ca.crt does not vouch for), a-1 (does not answer), a-2 (is not ready)" {
 				t.Fatal(got)
 			}
 			if recheckAfter != want || another.connectionCount() != calls {

@@ -150,7 +150,8 @@ func minReadySeconds(m *cachev1alpha1.Memcached) int32 {
 }
 
 func nodeContainer(m *cachev1alpha1.Memcached, c inputs) *corev1ac.ContainerApplyConfiguration {
-	return parts.WithPreStopSleep(memcachedContainer(m, c.image, arguments(m, c.defaults), c.defaults), parts.PreStopSeconds(m.Spec.PodOptions)).
+	return parts.WithPreStopSleep(memcachedContainer(m, c.image, arguments(m, c.defaults), c.defaults),
+		parts.PreStopSeconds(m.Spec.PodOptions)).
 		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](resources(m, c.defaults)))
 }
 

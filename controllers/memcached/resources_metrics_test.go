@@ -60,7 +60,8 @@ func TestMetricsAreOfferedOnce(t *testing.T) {
 		{"none", newMemcached(nil), 1, nil},
 		{"off", withMetrics(func(s *cachev1alpha1.MemcachedSpec) { s.Metrics.Enabled = false }), 1, nil},
 		{"without a monitor", withMetrics(nil), 2, nil},
-		{"with one", withMetrics(func(s *cachev1alpha1.MemcachedSpec) { s.Metrics.ServiceMonitor = &commonv1.ServiceMonitor{} }), 2, []string{"ServiceMonitor"}},
+		{"with one", withMetrics(func(s *cachev1alpha1.MemcachedSpec) { s.Metrics.ServiceMonitor = &commonv1.ServiceMonitor{} }), 2,
+			[]string{"ServiceMonitor"}},
 	} {
 		if got := len(headlessService(c.m).Spec.Ports); got != c.ports {
 			t.Errorf("%s: the headless Service has %d ports", c.reason, got)

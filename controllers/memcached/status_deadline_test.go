@@ -78,10 +78,12 @@ func TestSinceWhenSomethingIsToCome(t *testing.T) {
 	progressing := func(status metav1.ConditionStatus, reason string) metav1.Condition {
 		return metav1.Condition{Type: commonv1.ConditionProgressing, Status: status, Reason: reason, LastTransitionTime: old}
 	}
-	degraded := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: commonv1.ReasonProgressDeadlineExceeded, LastTransitionTime: fresh}
+	degraded := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue,
+		Reason: commonv1.ReasonProgressDeadlineExceeded, LastTransitionTime: fresh}
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](1)},
 		Status: appsv1.StatefulSetStatus{ObservedGeneration: 1}}
-	failing := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: commonv1.ReasonPodFailing, LastTransitionTime: old}
+	failing := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: commonv1.ReasonPodFailing,
+		LastTransitionTime: old}
 	for _, c := range []struct {
 		reason     string
 		generation int64
@@ -89,14 +91,20 @@ func TestSinceWhenSomethingIsToCome(t *testing.T) {
 		stuck      bool
 	}{
 		{"it is new", 0, nil, false},
-		{"it was well, and breaks", 0, []metav1.Condition{ready(metav1.ConditionTrue), progressing(metav1.ConditionFalse, commonv1.ReasonRolledOut)}, false},
-		{"it was paused, and is let go", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonSpecPaused)}, false},
-		{"it has been long", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionTrue, commonv1.ReasonRollingOut)}, true},
-		{"it stays stuck", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut), degraded}, true},
+		{"it was well, and breaks", 0, []metav1.Condition{ready(metav1.ConditionTrue),
+			progressing(metav1.ConditionFalse, commonv1.ReasonRolledOut)}, false},
+		{"it was paused, and is let go", 0, []metav1.Condition{ready(metav1.ConditionFalse),
+			progressing(metav1.ConditionFalse, commonv1.ReasonSpecPaused)}, false},
+		{"it has been long", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionTrue, commonv1.ReasonRollingOut)},
+			true},
+		{"it stays stuck", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut),
+			degraded}, true},
 		{"also when a pass has failed since", 0, []metav1.Condition{progressing(metav1.ConditionTrue, commonv1.ReasonRetrying), degraded}, true},
-		{"it stays stuck where something fails", 0, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut), failing}, true},
+		{"it stays stuck where something fails", 0, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut), failing},
+			true},
 		{"until it is changed, too", 1, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonReplicas), failing}, false},
-		{"until it is changed", 1, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut), degraded}, false},
+		{"until it is changed", 1, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut),
+			degraded}, false},
 	} {
 		m := newMemcached(nil)
 		m.Generation, m.Status.Conditions = c.generation, c.before
@@ -113,7 +121,8 @@ func TestProxiesThatCannotBeMadeNeedAHuman(t *testing.T) {
 		Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: small"}}
 	s := status(m, world{set: &appsv1.StatefulSet{}, proxy: refused})
 	got := meta.FindStatusCondition(s.Conditions, commonv1.ConditionDegraded)
-	if got.Status != metav1.ConditionTrue || got.Reason != commonv1.ReasonPodFailing || got.Message != "pods cannot be created: exceeded quota: small. Raise the ResourceQuota, or ask for less in spec.proxy.resources" {
+	if got.Status != metav1.ConditionTrue || got.Reason != commonv1.ReasonPodFailing ||
+		got.Message != "pods cannot be created: exceeded quota: small. Raise the ResourceQuota, or ask for less in spec.proxy.resources" {
 		t.Errorf("Degraded is %s (%s: %s)", got.Status, got.Reason, got.Message)
 	}
 }

@@ -194,7 +194,8 @@ func FromEnv(namespace string) (types.NamespacedName, error) {
 		return types.NamespacedName{}, nil
 	}
 	if namespace == "" {
-		return types.NamespacedName{}, errors.New("OPERATOR_CONDITION_NAME is set, which OLM does for a manager that runs as a ServiceAccount, and this one does not: unset it")
+		return types.NamespacedName{},
+			errors.New("OPERATOR_CONDITION_NAME is set, which OLM does for a manager that runs as a ServiceAccount, and this one does not: unset it")
 	}
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }

@@ -231,14 +231,15 @@ func TestOtherFailuresAreTriedAgain(t *testing.T) {
 func TestOnlyHoldChangesWake(t *testing.T) {
 	p, ok, busy := holdChanges(), healthy(), failingOver("a")
 	for name, c := range map[string]struct{ got, want bool }{
-		"made":                  {p.Create(event.CreateEvent{Object: busy}), true},
-		"found at rest":         {p.Create(event.CreateEvent{Object: ok}), false},
-		"starts a change":       {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: busy}), true},
-		"leaves it":             {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: ok}), true},
-		"continues to the next": {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: healthy(withNodeState(1, cachev1alpha1.RedisFenced))}), false},
-		"rests on":              {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: ok}), false},
-		"goes in a change":      {p.Delete(event.DeleteEvent{Object: busy}), true},
-		"goes at rest":          {p.Delete(event.DeleteEvent{Object: ok}), false},
+		"made":            {p.Create(event.CreateEvent{Object: busy}), true},
+		"found at rest":   {p.Create(event.CreateEvent{Object: ok}), false},
+		"starts a change": {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: busy}), true},
+		"leaves it":       {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: ok}), true},
+		"continues to the next": {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: healthy(withNodeState(1, cachev1alpha1.RedisFenced))}),
+			false},
+		"rests on":         {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: ok}), false},
+		"goes in a change": {p.Delete(event.DeleteEvent{Object: busy}), true},
+		"goes at rest":     {p.Delete(event.DeleteEvent{Object: ok}), false},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: wakes %t", name, c.got)

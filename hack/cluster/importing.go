@@ -115,7 +115,8 @@ func (l layout) usable() error {
 // binaries: users and a folder for temporary files.
 var withoutDistribution = []entry{
 	{name: "etc/", mode: 0o755},
-	{name: "etc/passwd", mode: 0o644, content: []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")},
+	{name: "etc/passwd", mode: 0o644,
+		content: []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")},
 	{name: "etc/group", mode: 0o644, content: []byte("root:x:0:\nnonroot:x:65532:\n")},
 	{name: "tmp/", mode: 0o1777},
 }

@@ -42,7 +42,8 @@ func noOtherKubernetes(ctx context.Context) error {
 	}
 	rules, err := output(ctx, "iptables-save")
 	if err == nil && strings.Contains(rules, ":KUBE-SERVICES") {
-		return errors.New("this machine is a node of another Kubernetes (iptables has chain KUBE-SERVICES): use that one, by its KUBECONFIG, or another machine")
+		return errors.New("this machine is a node of another Kubernetes (iptables has chain KUBE-SERVICES): use that one, by its KUBECONFIG, " +
+			"or another machine")
 	}
 	return nil
 }

@@ -87,7 +87,8 @@ func run(ctx context.Context, args []string) error {
 			return fmt.Errorf("%s needs Linux, this is %s: use kind or any other cluster, and point KUBECONFIG at it", args[0], runtime.GOOS)
 		}
 		if os.Geteuid() != 0 {
-			return fmt.Errorf("%s needs root, for network devices, mounts and cgroups: run it with sudo, or point KUBECONFIG at another cluster", args[0])
+			return fmt.Errorf("%s needs root, for network devices, mounts and cgroups: run it with sudo, or point KUBECONFIG at another cluster",
+				args[0])
 		}
 	}
 	l, err := findLayout()

@@ -20,7 +20,8 @@ var mirrored = []string{"registry.access.redhat.com"}
 const registryAddress = nodeAddress + ":5000"
 
 var (
-	crane          = []binary{{name: "crane", module: "hack/tools/images", pkg: "github.com/google/go-containerregistry/cmd/crane", flags: "-s -w"}}
+	crane = []binary{{name: "crane", module: "hack/tools/images", pkg: "github.com/google/go-containerregistry/cmd/crane",
+		flags: "-s -w"}}
 	registryServer = []binary{{name: "registry", module: "hack/tools/images", pkg: "./registry", flags: "-s -w"}}
 )
 

@@ -45,10 +45,12 @@ func (d *demo) runBundle(ctx context.Context) error {
 	if err := d.unsubscribe(ctx); err != nil { // a run that failed, or another way to install
 		return err
 	}
-	if _, err := d.output(ctx, "", "kubectl", "delete", "catalogsources.operators.coreos.com,operatorgroups.operators.coreos.com,pods", "--all", "--namespace="+olm.Namespace); err != nil {
+	if _, err := d.output(ctx, "", "kubectl", "delete", "catalogsources.operators.coreos.com,operatorgroups.operators.coreos.com,pods",
+		"--all", "--namespace="+olm.Namespace); err != nil {
 		return err
 	}
-	if _, err := d.output(ctx, "", "sh", "-c", "kubectl create namespace "+olm.Namespace+" --dry-run=client -o yaml | kubectl apply --server-side -f -"); err != nil {
+	if _, err := d.output(ctx, "", "sh", "-c", "kubectl create namespace "+olm.Namespace+
+		" --dry-run=client -o yaml | kubectl apply --server-side -f -"); err != nil {
 		return err
 	}
 	config, err := d.scorecardConfig(ctx, images, current.Bundle)
@@ -71,7 +73,8 @@ func (d *demo) runBundle(ctx context.Context) error {
 }
 
 // publish the image of a release's bundle, and load its manager.
-func (d *demo) publish(ctx context.Context, images registry.Registry, which func(root string) (olm.Release, error)) (r olm.Release, bundle string, err error) {
+func (d *demo) publish(ctx context.Context, images registry.Registry, which func(root string) (olm.Release, error)) (r olm.Release,
+	bundle string, err error) {
 	if r, err = d.loadRelease(ctx, which); err == nil {
 		bundle, err = olm.PublishBundle(ctx, images, d.root, r)
 	}

@@ -168,5 +168,6 @@ func (p prover) keys(ctx context.Context, key client.ObjectKey) (string, error) 
 	if len(got.Kvs) != 1 || string(got.Kvs[0].Value) != value {
 		return "", fmt.Errorf("got %v, not the %q that was put", got.Kvs, value)
 	}
-	return fmt.Sprintf("put and got %s=%s through %s, revision %d, leader %s", proofKey, value, cluster.Endpoint, put.Header.Revision, cluster.Leader), nil
+	return fmt.Sprintf("put and got %s=%s through %s, revision %d, leader %s", proofKey, value, cluster.Endpoint, put.Header.Revision,
+		cluster.Leader), nil
 }

@@ -39,7 +39,8 @@ func TestManagerImage(t *testing.T) {
 
 func TestWithImage(t *testing.T) {
 	const manifests = "env:\n- name: RELATED_IMAGE_OPERATOR\n  value: a/b:v1\n- value: a/b:v10\nimage: a/b:v1\n"
-	if got := withImage(manifests, "a/b:v1", "c:2"); got != "env:\n- name: RELATED_IMAGE_OPERATOR\n  value: c:2\n- value: a/b:v10\nimage: c:2\n" {
+	if got := withImage(manifests, "a/b:v1",
+		"c:2"); got != "env:\n- name: RELATED_IMAGE_OPERATOR\n  value: c:2\n- value: a/b:v10\nimage: c:2\n" {
 		t.Error(got)
 	}
 }

@@ -43,7 +43,8 @@ func (d *demo) deploy(ctx context.Context) error {
 	}
 	start := time.Now()
 	// Forced, since a user's kubectl edit of these objects is not what is shown here.
-	if _, err := d.output(ctx, withImage(manifests, named, image), "kubectl", "apply", "--server-side", "--force-conflicts", "-f", "-"); err != nil {
+	if _, err := d.output(ctx, withImage(manifests, named, image), "kubectl", "apply", "--server-side", "--force-conflicts", "-f",
+		"-"); err != nil {
 		return err
 	}
 	done(start, "CRDs, rights and manager applied")

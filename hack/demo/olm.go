@@ -42,7 +42,8 @@ func (d *demo) olmUp(ctx context.Context) error {
 	files[olm.HealthProbe] = filepath.Join(d.root, ".bin", "grpc-health-probe")
 	// The label and the folder make a catalog of it, which is empty so far.
 	files["configs/"] = ""
-	image, err := images.Push(ctx, registry.Image{Name: olmImage, Files: files, Settings: []string{"--user", "1001", "--label", olm.CatalogLabel}})
+	image, err := images.Push(ctx, registry.Image{Name: olmImage, Files: files,
+		Settings: []string{"--user", "1001", "--label", olm.CatalogLabel}})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,8 @@ func (d *demo) undeploy(ctx context.Context) error {
 	if err := d.unsubscribe(ctx); err != nil {
 		return err
 	}
-	if _, err := d.output(ctx, "", "kubectl", "delete", "-k", "config/default", "--ignore-not-found", "--timeout="+removalLimit.String()); err != nil {
+	if _, err := d.output(ctx, "", "kubectl", "delete", "-k", "config/default", "--ignore-not-found",
+		"--timeout="+removalLimit.String()); err != nil {
 		return err
 	}
 	done(start, "operator removed")

@@ -81,7 +81,8 @@ func TestEveryConditionAndReasonIsExplained(t *testing.T) {
 
 // A row without an answer helps no one at night: where there is nothing to do, it says so.
 func TestEveryRowIsComplete(t *testing.T) {
-	conditions := constants(t, filepath.Join(root(t), "api/common/v1"), func(name, _ string) bool { return strings.HasPrefix(name, "Condition") })
+	conditions := constants(t, filepath.Join(root(t), "api/common/v1"),
+		func(name, _ string) bool { return strings.HasPrefix(name, "Condition") })
 	for _, table := range readTables(t) {
 		for i, row := range table.rows {
 			line := table.line + 2 + i

@@ -174,7 +174,8 @@ func denialOf(field string) *regexp.Regexp {
 	}
 	word := `(?:` + strings.Join(named, "|") + `)` + plural
 	return regexp.MustCompile(`(?i)` + strings.Join([]string{
-		`\b(?:ha(?:s|ve)|needs?|takes?|makes?|offers?|supports?|knows?|there (?:is|are)|neither|nor)(?:\s+yet)?\s+(?:(?:no|neither|nor)` + between + `)` + word,
+		`\b(?:ha(?:s|ve)|needs?|takes?|makes?|offers?|supports?|knows?|there (?:is|are)|neither|nor)(?:\s+yet)?\s+(?:(?:no|neither|nor)` +
+			between + `)` + word,
 		`\b(?:neither|nor)` + between + word,
 		`\b(?:do|does|can)(?: not|not|n't) (?:yet )?(?:support|have|offer|know|take|make|provide)` + between + word,
 		word + `(?:\s+[\w-]+){0,2}\s+(?:is|are) not (?:yet )?(?:supported|available|possible|implemented)`,

@@ -185,7 +185,8 @@ var _ = Describe("Activity, once", Label(faults), func() {
 
 	It("is another when it is deleted while it runs and made again", func(ctx SpecContext) {
 		w := newWitness(ctx)
-		first := w.watching("phoenix", "sleep 600").With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](2) }).Build()
+		first := w.watching("phoenix",
+			"sleep 600").With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](2) }).Build()
 		create(ctx, first)
 		Eventually(prosta).WithArguments(ctx, first).Should(Equal(egov1.Running))
 		Expect(k8s.Delete(ctx, first.DeepCopy())).To(Succeed())

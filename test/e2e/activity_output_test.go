@@ -50,7 +50,8 @@ var _ = Describe("Activity", func() {
 		for _, a := range []*egov1.Activity{program, line, named} {
 			create(ctx, a)
 		}
-		for a, want := range map[*egov1.Activity]string{program: "/run/mainstay/home\nwritable\n", line: "/run/mainstay/home\nwritable\n", named: "/nowhere\n"} {
+		for a, want := range map[*egov1.Activity]string{program: "/run/mainstay/home\nwritable\n", line: "/run/mainstay/home\nwritable\n",
+			named: "/nowhere\n"} {
 			eventually(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue)
 			Expect(a.Status.OutputTail).To(Equal(want), a.Name)
 		}

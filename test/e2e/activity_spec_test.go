@@ -23,7 +23,10 @@ var _ = Describe("Activity's wishes:", func() {
 		a := builders.Activity("held", "sleep 5; exit 1").Retries(1).With(func(s *egov1.ActivitySpec) { s.Suspend = true }).Build()
 		create(ctx, a)
 		eventually(ctx, a, commonv1.ConditionSuspended, metav1.ConditionTrue)
-		Consistently(func() []corev1.Pod { return podsOf(ctx, "activity", "held") }).WithContext(ctx).WithTimeout(2 * time.Second).Should(BeEmpty())
+		Consistently(func() []corev1.Pod {
+			return podsOf(ctx, "activity",
+				"held")
+		}).WithContext(ctx).WithTimeout(2 * time.Second).Should(BeEmpty())
 		edit(ctx, a, func(a *egov1.Activity) { a.Spec.Suspend = false })
 		Eventually(prosta).WithArguments(ctx, a).Should(Equal(egov1.Running))
 
@@ -48,7 +51,8 @@ var _ = Describe("Activity's wishes:", func() {
 			create(ctx, a)
 		}
 		for _, a := range []*egov1.Activity{nowhere, unpullable} {
-			Expect(eventually(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue).Reason).To(Equal(commonv1.ReasonStartDeadlineExceeded), "%+v", a.Status)
+			Expect(eventually(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue).Reason).To(Equal(commonv1.ReasonStartDeadlineExceeded), "%+v",
+				a.Status)
 			Expect(a.Status.Attempts).To(HaveLen(1))
 			Expect(a.Status.StartTime).To(BeNil())
 			Eventually(podsOf).WithArguments(ctx, "activity", a.Name).WithContext(ctx).Should(BeEmpty())
@@ -86,7 +90,8 @@ var _ = Describe("Activity's wishes:", func() {
 
 	It("works in a volume, with variables from elsewhere, as a user of the namespace", func(ctx SpecContext) {
 		claim(ctx, "data")
-		create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "greeting"}, Data: map[string]string{"GREETING": "hello", "WHO": "anyone"}})
+		create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "greeting"},
+			Data: map[string]string{"GREETING": "hello", "WHO": "anyone"}})
 		create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "token"}, StringData: map[string]string{"TOKEN": "s3cret"}})
 		within := func(s *egov1.ActivitySpec) {
 			s.Workspace, s.ExecUser = egov1.Workspace{ClaimName: "data"}, "deploy"

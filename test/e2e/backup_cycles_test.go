@@ -42,7 +42,8 @@ func cycles() int {
 
 // reportCycle reports what a cycle took: at so little data, what its pods take to start.
 func reportCycle(cycle int, confirmed []string, item *commonv1.BackupItem, backup, restore time.Duration) {
-	AddReportEntry(fmt.Sprintf("cycle %d of %d: %d keys confirmed before the backup; %d bytes in the store; backup %.1f s, restored and healthy after %.1f s",
+	AddReportEntry(fmt.Sprintf("cycle %d of %d: %d keys confirmed before the backup; %d bytes in the store; backup %.1f s, restored and "+
+		"healthy after %.1f s",
 		cycle+1, cycles(), len(confirmed), item.Size, backup.Seconds(), restore.Seconds()))
 }
 

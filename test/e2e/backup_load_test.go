@@ -47,7 +47,8 @@ func secondsPerGiB(took time.Duration, size int64) float64 {
 // It holds nothing about times: the report is for people. With LONG=1 run it alone, on a calm machine.
 var _ = Describe("Backups of much data", Label(faults), longest, func() {
 	// measure backs the source up under a paced writer. With much data it then has another object start with the last backup.
-	measure := func(ctx context.Context, kind string, b bucket, write func(ctx context.Context, n int) error, again func(commonv1.BackupReference) object) {
+	measure := func(ctx context.Context, kind string, b bucket, write func(ctx context.Context, n int) error,
+		again func(commonv1.BackupReference) object) {
 		GinkgoHelper()
 		to := loadScale()
 		watching, enough := context.WithCancel(ctx)
@@ -80,7 +81,8 @@ var _ = Describe("Backups of much data", Label(faults), longest, func() {
 			report.addRestore(time.Since(start), to.data)
 		}
 		report.addPeaks(peaks.Bytes())
-		AddReportEntry(fmt.Sprintf("%s, %d MiB that cannot be compressed, %d writes/s asked for", kind, to.data>>20, paceOfWrites), report.String())
+		AddReportEntry(fmt.Sprintf("%s, %d MiB that cannot be compressed, %d writes/s asked for", kind, to.data>>20, paceOfWrites),
+			report.String())
 		// One part of an upload is held in memory. With little data the other steps may be over before anybody looks.
 		Expect(peaks.Bytes()).To(HaveKeyWithValue("backup", BeNumerically(">", 8<<20)))
 		Expect(peaks.Bytes()).To(HaveEach(BeNumerically("<=", runnerLimit)))

@@ -36,9 +36,11 @@ var _ = Describe("What is behind certificates is backed up, and a new one of ano
 		claim(ctx, "backups")
 		store := builders.Volume("backups")
 		secure := func(name, version string) *builders.EtcdClusterBuilder {
-			create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name + "-password"}, StringData: map[string]string{"password": "of " + name}})
+			create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name + "-password"},
+				StringData: map[string]string{"password": "of " + name}})
 			certificate := certify(ctx, name, "*."+name+"-headless")
-			return builders.EtcdCluster(name).Version(version).Size(1).Auth(name+"-password").TLS(certificate.Name, databasev1alpha1.EtcdClientAuthRequired)
+			return builders.EtcdCluster(name).Version(version).Size(1).Auth(name+"-password").TLS(certificate.Name,
+				databasev1alpha1.EtcdClientAuthRequired)
 		}
 		dial := func(name string) *clientv3.Client {
 			binding, certificate := secretOf(ctx, name+"-binding").Data, secretOf(ctx, name+"-tls").Data

@@ -92,7 +92,8 @@ var _ = Describe("EasyService", func() {
 		eventuallyReady(ctx, e)
 		held := offered(ctx, e).Spec.Ports[0].NodePort
 		for _, port := range []appv1.Port{
-			{Name: "web", Port: 80}, {Name: "web", Port: 8080, TargetPort: ptr.To(intstr.FromInt32(80))}, {Name: "http", Port: 8080, TargetPort: ptr.To(intstr.FromInt32(80))}, {Name: "http", Port: 80},
+			{Name: "web", Port: 80}, {Name: "web", Port: 8080, TargetPort: ptr.To(intstr.FromInt32(80))},
+			{Name: "http", Port: 8080, TargetPort: ptr.To(intstr.FromInt32(80))}, {Name: "http", Port: 80},
 		} {
 			edit(ctx, e, func(e *appv1.EasyService) { e.Spec.Ports = []appv1.Port{port} })
 			Eventually(func(g Gomega) {

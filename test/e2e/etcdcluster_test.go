@@ -261,7 +261,8 @@ func letStatefulSetOwnClaims(ctx context.Context, e *databasev1alpha1.EtcdCluste
 	edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Paused = true })
 	eventually(ctx, e, commonv1.ConditionPaused, metav1.ConditionTrue)
 	for _, claim := range claimsOf(ctx, e) {
-		kubectl(ctx, "patch", "persistentvolumeclaim", claim.Name, "--namespace", namespace, "--type=merge", "--patch", `{"metadata":{"ownerReferences":null}}`)
+		kubectl(ctx, "patch", "persistentvolumeclaim", claim.Name, "--namespace", namespace, "--type=merge", "--patch",
+			`{"metadata":{"ownerReferences":null}}`)
 	}
 	kubectl(ctx, "patch", "statefulset", e.Name, "--namespace", namespace, "--type=merge", // its controller looks at the claims then
 		"--patch", `{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Delete","whenScaled":"Delete"}}}`)

@@ -76,7 +76,8 @@ var _ = Describe("EtcdRestore", func() {
 		watching, stop := context.WithTimeout(ctx, time.Minute)
 		defer stop()
 		response := <-etcd.Watch(watching, "after", clientv3.WithRev(after))
-		Expect(response.CompactRevision).To(BeNumerically(">", after), "an earlier watch continues as if nothing had happened: %v", response.Err())
+		Expect(response.CompactRevision).To(BeNumerically(">", after), "an earlier watch continues as if nothing had happened: %v",
+			response.Err())
 		Expect(put("later")).To(BeNumerically(">", after))
 	}, longest)
 

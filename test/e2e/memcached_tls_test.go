@@ -119,7 +119,8 @@ var _ = Describe("Memcached over TLS", longest, func() {
 		// The rollout stands at its first node, which finds no place: the other is as before.
 		Eventually(func(g Gomega) {
 			now := podUIDs(ctx, "memcached", m.Name)
-			g.Expect(now).To(And(HaveKey("cache-1"), HaveKeyWithValue("cache-0", before["cache-0"]), Not(HaveKeyWithValue("cache-1", before["cache-1"]))))
+			g.Expect(now).To(And(HaveKey("cache-1"), HaveKeyWithValue("cache-0", before["cache-0"]),
+				Not(HaveKeyWithValue("cache-1", before["cache-1"]))))
 		}).WithContext(ctx).Should(Succeed())
 		clearClientsServed()
 

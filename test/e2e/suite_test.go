@@ -110,7 +110,8 @@ func connect(ctx SpecContext) {
 
 var _ = BeforeEach(func(ctx SpecContext) {
 	if slices.Contains(CurrentSpecReport().Labels(), away) {
-		Expect(cluster.Operators(ctx, k8s)).To(BeEmpty(), "the deployed operator would do this spec's work: run ginkgo with --label-filter=%s", away)
+		Expect(cluster.Operators(ctx, k8s)).To(BeEmpty(), "the deployed operator would do this spec's work: run ginkgo with --label-filter=%s",
+			away)
 	}
 	namespace = newNamespace(ctx)
 })

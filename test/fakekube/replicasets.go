@@ -37,7 +37,8 @@ func (d *Driver) replicaSet(ctx context.Context, deployment *appsv1.Deployment, 
 	number := strconv.Itoa(latest + 1)
 	switch {
 	case found == nil:
-		set := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Selector: deployment.Spec.Selector.DeepCopy(), Template: *deployment.Spec.Template.DeepCopy()}}
+		set := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Selector: deployment.Spec.Selector.DeepCopy(),
+			Template: *deployment.Spec.Template.DeepCopy()}}
 		set.Namespace, set.Name, set.Annotations = deployment.Namespace, name, map[string]string{revisionOf: number}
 		set.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = revision
 		set.Spec.Selector.MatchLabels[appsv1.DefaultDeploymentUniqueLabelKey] = revision

@@ -150,7 +150,8 @@ func (d *Driver) podsOf(ctx context.Context, owner client.Object, selector map[s
 	}
 	pods := map[string]*corev1.Pod{}
 	for i := range list.Items {
-		if selector != nil && metav1.GetControllerOf(&list.Items[i]) == nil && labels.SelectorFromSet(selector).Matches(labels.Set(list.Items[i].Labels)) {
+		if selector != nil && metav1.GetControllerOf(&list.Items[i]) == nil &&
+			labels.SelectorFromSet(selector).Matches(labels.Set(list.Items[i].Labels)) {
 			if err := d.adopt(ctx, owner, &list.Items[i]); err != nil {
 				return nil, err
 			}

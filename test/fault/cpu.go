@@ -25,7 +25,8 @@ func Starve(ctx context.Context, lasting time.Duration) (undo func() error, err 
 		return errors.Join(errs...)
 	}
 	for range runtime.NumCPU() {
-		command := exec.CommandContext(context.WithoutCancel(ctx), "timeout", strconv.Itoa(int(lasting.Seconds())), "sh", "-c", "while :; do :; done")
+		command := exec.CommandContext(context.WithoutCancel(ctx), "timeout", strconv.Itoa(int(lasting.Seconds())), "sh", "-c",
+			"while :; do :; done")
 		if err := command.Start(); err != nil {
 			return nil, errors.Join(err, undo())
 		}

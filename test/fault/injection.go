@@ -75,7 +75,8 @@ func (i Injected) probe(namespace string) *corev1.Pod {
 	}
 }
 
-func (i Injected) policy(namespace string) (*admissionregistrationv1.MutatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
+func (i Injected) policy(namespace string) (*admissionregistrationv1.MutatingAdmissionPolicy,
+	*admissionregistrationv1.MutatingAdmissionPolicyBinding) {
 	name := "mainstay-fault-" + namespace + "-" + i.Name
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

@@ -58,10 +58,11 @@ func webhook(url string, authorities []byte, user, namespace string) *admissionr
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "mainstay-fault-"},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name:                    "refuse.mainstay-fault.test",
-			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: ptr.To(url), CABundle: authorities},
-			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace}},
-			MatchConditions:         []admissionregistrationv1.MatchCondition{{Name: "user", Expression: "request.userInfo.username == '" + user + "'"}},
+			Name:              "refuse.mainstay-fault.test",
+			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: ptr.To(url), CABundle: authorities},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace}},
+			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "user",
+				Expression: "request.userInfo.username == '" + user + "'"}},
 			FailurePolicy:           ptr.To(admissionregistrationv1.Ignore), // of a test that was killed
 			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
 			TimeoutSeconds:          ptr.To[int32](1),

@@ -42,7 +42,8 @@ type Servers struct {
 
 // WatchServers follows the pods with these labels until ctx ends. dial gives a
 // client of one address that repeats nothing.
-func WatchServers(ctx context.Context, clients kubernetes.Interface, namespace, labels string, dial func(address string) *redis.Client) (*Servers, error) {
+func WatchServers(ctx context.Context, clients kubernetes.Interface, namespace, labels string,
+	dial func(address string) *redis.Client) (*Servers, error) {
 	s := &Servers{
 		dial: dial, pods: map[types.UID]corev1.Pod{}, clients: map[types.UID]*redis.Client{}, syncs: map[string]int64{},
 	}

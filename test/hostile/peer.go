@@ -150,7 +150,8 @@ func state(command, id string, replicas []string) string {
 	var text strings.Builder
 	switch command {
 	case "INFO":
-		fmt.Fprintf(&text, "# Server\r\nredis_version:8.0.%d\r\nrun_id:%s\r\nrole:master\r\nmaster_replid:%s\r\nmaster_repl_offset:1\r\n", len(replicas), id, id)
+		fmt.Fprintf(&text, "# Server\r\nredis_version:8.0.%d\r\nrun_id:%s\r\nrole:master\r\nmaster_replid:%s\r\nmaster_repl_offset:1\r\n",
+			len(replicas), id, id)
 		for i, address := range replicas {
 			fmt.Fprintf(&text, "slave%d:ip=%s,port=6379,state=online,offset=1,lag=0\r\n", i, address)
 		}

@@ -37,7 +37,8 @@ var _ = Describe("Activity next to an injected container", func() {
 		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
 	}
 	ended := func(code int32) corev1.ContainerState {
-		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", StartedAt: metav1.Now(), FinishedAt: metav1.Now()}}
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", StartedAt: metav1.Now(),
+			FinishedAt: metav1.Now()}}
 	}
 	containers := func(own, other corev1.ContainerState) func(*corev1.PodStatus) {
 		return func(s *corev1.PodStatus) {
@@ -60,9 +61,11 @@ var _ = Describe("Activity next to an injected container", func() {
 
 		By("another failing, which is not the command's affair")
 		setPodStatus(ctx, second, containers(now(), ended(9)))
-		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionFalse, commonv1.ReasonAsExpected).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionFalse,
+			commonv1.ReasonAsExpected).Should(Succeed())
 		setPodStatus(ctx, second, func(s *corev1.PodStatus) { containers(ended(0), ended(9))(s); s.Phase = corev1.PodFailed })
-		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue, commonv1.ReasonExited).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue,
+			commonv1.ReasonExited).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
 		Expect(a.Status.Attempts).To(HaveLen(2))
 		Eventually(func(g Gomega) {
@@ -93,10 +96,12 @@ var _ = Describe("Activity next to an injected container", func() {
 		}).Should(Equal(egov1.Running))
 		setPodStatus(ctx, pod, func(s *corev1.PodStatus) {
 			s.ContainerStatuses[0] = corev1.ContainerStatus{Name: "activity", RestartCount: 1,
-				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}},
-				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}}}
+				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}},
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137,
+					Reason: "ContainerStatusUnknown"}}}
 		})
-		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, commonv1.ReasonStartedTwice).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue,
+			commonv1.ReasonStartedTwice).Should(Succeed())
 		Eventually(func() bool { return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(pod), pod)) }).Should(BeTrue())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
 		Expect(a.Status.Prosta).To(Equal(egov1.Lost))

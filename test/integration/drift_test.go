@@ -109,7 +109,8 @@ var _ = Describe("Drift:", func() {
 				delete(injected, field)
 			}
 			injected["name"] = sidecar
-			Expect(unstructured.SetNestedSlice(child.Object, append([]any{injected}, original(child)...), "spec", "template", "spec", "containers")).To(Succeed())
+			Expect(unstructured.SetNestedSlice(child.Object, append([]any{injected}, original(child)...), "spec", "template", "spec",
+				"containers")).To(Succeed())
 			Expect(unstructured.SetNestedField(child.Object, "now", "spec", "template", "metadata", "annotations", note)).To(Succeed())
 			Expect(admin.Update(ctx, child)).To(Succeed())
 		}

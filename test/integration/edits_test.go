@@ -94,7 +94,8 @@ var _ = Describe("Edits:", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionReady).Reason).NotTo(Equal(commonv1.ReasonSpecPaused), "nothing is held back")
 		update(ctx, obj, func(obj client.Object) { k.edit(obj); k.paused(obj, true) })
-		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonSpecPaused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse,
+			commonv1.ReasonSpecPaused).Should(Succeed())
 		Expect(checkCondition(ctx, obj, commonv1.ConditionProgressing, metav1.ConditionFalse, commonv1.ReasonSpecPaused)).To(Succeed())
 		waitForRest(o)
 		found, err := childrenIn(ctx, namespace)

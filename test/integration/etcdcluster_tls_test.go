@@ -69,7 +69,8 @@ var _ = Describe("An EtcdCluster's certificate", func() {
 			expectMessage(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: tls.secretName")
 			Expect(published(ctx)).To(Equal(string(good["tls.crt"])))
 		}
-		Expect(client.IgnoreNotFound(admin.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-certificates"}}))).To(Succeed())
+		Expect(client.IgnoreNotFound(admin.Delete(ctx,
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-certificates"}}))).To(Succeed())
 		Eventually(published).WithContext(ctx).Should(Equal(string(good["tls.crt"])), "what the members show was lost with ours")
 
 		renewed := issueForMembers("a", namespace)

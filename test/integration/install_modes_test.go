@@ -120,7 +120,8 @@ var _ = Describe("Install modes:", func() {
 				Expect(object.GetNamespace()).To(Equal(namespace))
 				Expect(admin.Create(ctx, object, client.DryRunAll)).To(Succeed())
 			}
-			Expect(kinds).To(ConsistOf("ServiceAccount", "Role", "Role", "Role", "Role", "RoleBinding", "RoleBinding", "Deployment", "NetworkPolicy", "PodDisruptionBudget"))
+			Expect(kinds).To(ConsistOf("ServiceAccount", "Role", "Role", "Role", "Role", "RoleBinding", "RoleBinding", "Deployment", "NetworkPolicy",
+				"PodDisruptionBudget"))
 
 			manager := managerOf(namespaced(namespace))
 			Expect(manager.Env).To(ContainElement(corev1.EnvVar{Name: "WATCH_NAMESPACE", ValueFrom: &corev1.EnvVarSource{
@@ -280,7 +281,8 @@ func namespacedRights(ctx context.Context, namespace string) *rest.Config {
 	}
 	var bindings rbacv1.RoleBindingList
 	Expect(admin.List(ctx, &bindings, client.InNamespace(namespace))).To(Succeed())
-	Expect(bindings.Items).To(HaveEach(HaveField("Subjects", ConsistOf(rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: namespace}))))
+	Expect(bindings.Items).To(HaveEach(HaveField("Subjects",
+		ConsistOf(rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: namespace}))))
 	config := rest.CopyConfig(cluster.Config)
 	config.QPS = -1
 	config.Impersonate = rest.ImpersonationConfig{

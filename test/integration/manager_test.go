@@ -47,10 +47,12 @@ var _ = Describe("The manager", func() {
 		}
 		refused := func(obj client.Object) {
 			GinkgoHelper()
-			Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonInvalidSpec).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse,
+				commonv1.ReasonInvalidSpec).Should(Succeed())
 			read, err := live(ctx, obj)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(conditionOf(read, commonv1.ConditionDegraded)).To(HaveField("Message", And(HavePrefix("serviceAccountName: "), ContainSubstring(`"manager"`))))
+			Expect(conditionOf(read, commonv1.ConditionDegraded)).To(HaveField("Message",
+				And(HavePrefix("serviceAccountName: "), ContainSubstring(`"manager"`))))
 		}
 		obj := builders.EasyService("a").Build()
 		obj.Namespace, obj.Spec.ServiceAccountName = namespace, "manager"
@@ -141,7 +143,8 @@ var _ = Describe("The manager", func() {
 			return len(standby.Calls(func(c fault.Call) bool { return c.Verb == "watch" && c.Resource != "leases" }))
 		}
 		election := func(c fault.Call) bool { return c.Verb == "watch" && (c.Resource == "leases" || c.Resource == "pods") }
-		Eventually(func() int { return len(standby.Calls(election)) }).Should(BeNumerically(">=", 3), "the lease, the leader's pod, and all that the kinds made")
+		Eventually(func() int { return len(standby.Calls(election)) }).Should(BeNumerically(">=", 3),
+			"the lease, the leader's pod, and all that the kinds made")
 		before := opened()
 		leader.stop()
 		Eventually(standby.Calls).WithArguments(led).ShouldNot(BeEmpty())

@@ -140,7 +140,8 @@ var _ = Describe("Memcached's users", func() {
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		expectMessage(ctx, obj, commonv1.ConditionReady, `False InvalidSpec: auth.secretName: there is no Secret "chosen"`)
 		users("app one")
-		expectMessage(ctx, obj, commonv1.ConditionDegraded, "auth.secretName: key \"users\" of Secret \"chosen\": line 1 is not <user>:<password>")
+		expectMessage(ctx, obj, commonv1.ConditionDegraded,
+			"auth.secretName: key \"users\" of Secret \"chosen\": line 1 is not <user>:<password>")
 		Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
 
 		users("app:one")

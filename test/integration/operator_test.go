@@ -147,10 +147,12 @@ func (i install) manager(o *operator) (ctrl.Manager, controllers.Options, error)
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	}
-	kinds := controllers.Options{Identity: string(uuid.NewUUID()), Images: i.images, Namespaces: i.namespaces, Account: i.account, Condition: i.condition}
+	kinds := controllers.Options{Identity: string(uuid.NewUUID()), Images: i.images, Namespaces: i.namespaces, Account: i.account,
+		Condition: i.condition}
 	if i.own != "" {
 		// A busy machine is no lost leader.
-		lease, err := leadership.New(wired, i.own, leadership.Times{LeaseDuration: 2 * startUp, RenewDeadline: startUp, RetryPeriod: 2 * time.Second})
+		lease, err := leadership.New(wired, i.own, leadership.Times{LeaseDuration: 2 * startUp, RenewDeadline: startUp,
+			RetryPeriod: 2 * time.Second})
 		if err != nil {
 			return nil, kinds, err
 		}

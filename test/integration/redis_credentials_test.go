@@ -287,7 +287,8 @@ var _ = It("A Redis that never had a password waits for the user's Secret, namin
 	obj.Namespace = namespace
 	Expect(admin.Create(ctx, obj)).To(Succeed())
 	Eventually(checkCondition).WithArguments(ctx, obj, inSync, metav1.ConditionFalse, commonv1.ReasonSecretUnusable).Should(Succeed())
-	Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalidSpec).Should(Succeed())
+	Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue,
+		commonv1.ReasonInvalidSpec).Should(Succeed())
 	read, err := live(ctx, obj)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(And(ContainSubstring("auth.secretName"), ContainSubstring(`"late"`)))

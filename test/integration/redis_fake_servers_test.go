@@ -28,8 +28,11 @@ var fakeServers = map[string]fakeServer{
 			}
 		}
 	},
-	"hangs up at once":                     func(net.Conn) {},
-	"does not know our password":           respondWith(func([]string) string { return "-WRONGPASS invalid username-password pair or user is disabled.\r\n" }),
+	"hangs up at once": func(net.Conn) {},
+	"does not know our password": respondWith(func([]string) string {
+		return "-WRONGPASS invalid username-password pair or user " +
+			"is disabled.\r\n"
+	}),
 	"is slow to answer anything":           respondWith(func(words []string) string { <-time.After(400 * time.Millisecond); return usurper(words) }),
 	"is another master each time":          respondWith(usurper),
 	"is a replica, and silent to commands": respondWith(ignoreCommands),
@@ -121,7 +124,8 @@ func ignoreCommands(words []string) string {
 	if commands[strings.ToUpper(words[0])] {
 		<-time.After(time.Second)
 	}
-	return infoOrRole(words, "role:slave\r\nmaster_host:127.0.0.1\r\nmaster_replid:one", "*5\r\n+slave\r\n+127.0.0.1\r\n:1\r\n+connect\r\n:1\r\n")
+	return infoOrRole(words, "role:slave\r\nmaster_host:127.0.0.1\r\nmaster_replid:one",
+		"*5\r\n+slave\r\n+127.0.0.1\r\n:1\r\n+connect\r\n:1\r\n")
 }
 
 func infoOrRole(words []string, info, role string) string {

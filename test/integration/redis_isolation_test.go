@@ -62,7 +62,8 @@ var _ = Describe("A Redis among others", Serial, func() {
 			Expect(s.process.Process.Signal(syscall.SIGSTOP)).To(Succeed())
 		}
 		after := measured.failOver(ctx, failovers/2)
-		AddReportEntry(fmt.Sprintf("until another server is master: %s before, %s when %d of %d sets have fallen silent (medians of %d); most %s and %s",
+		AddReportEntry(fmt.Sprintf("until another server is master: %s before, %s when %d of %d sets have fallen silent (medians of %d); most "+
+			"%s and %s",
 			median(before), median(after), allSets/3, allSets, failovers/2, slices.Max(before), slices.Max(after)))
 		Expect(median(after)).To(BeNumerically("<=", 2*median(before)))
 	})
@@ -149,7 +150,8 @@ func peaceful(ctx context.Context, namespace string, count int) (servers []*redi
 		servers = append(servers, serve(ctx, namespace, obj.Name, 1)[obj.Name+"-0"])
 	}
 	for _, obj := range all {
-		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionAvailable, metav1.ConditionTrue).WithTimeout(time.Minute).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionAvailable,
+			metav1.ConditionTrue).WithTimeout(time.Minute).Should(Succeed())
 	}
 	return servers
 }
@@ -167,7 +169,8 @@ func hostile(ctx context.Context, namespaces []string, count int) {
 	}
 	for n, obj := range all {
 		for node := range 3 {
-			setPodIP(ctx, client.ObjectKey{Namespace: obj.Namespace, Name: fmt.Sprintf("%s-%d", obj.Name, node)}, startFakeServer(fakeServers[sorts[n/len(namespaces)%len(sorts)]]))
+			setPodIP(ctx, client.ObjectKey{Namespace: obj.Namespace, Name: fmt.Sprintf("%s-%d", obj.Name, node)},
+				startFakeServer(fakeServers[sorts[n/len(namespaces)%len(sorts)]]))
 		}
 	}
 }

@@ -70,7 +70,8 @@ var _ = Describe("Redis' certificate", func() {
 			expectMessage(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: tls.secretName")
 			Expect(published(ctx)).To(Equal(before))
 		}
-		Expect(client.IgnoreNotFound(admin.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-certificates"}}))).To(Succeed())
+		Expect(client.IgnoreNotFound(admin.Delete(ctx,
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-certificates"}}))).To(Succeed())
 		Eventually(published).WithContext(ctx).Should(Equal(before), "what the servers use was lost with ours")
 
 		give(ctx, namespace, good)
@@ -121,7 +122,8 @@ func startsWithNone(ctx context.Context, namespace string, obj client.Object) {
 	give(ctx, namespace, map[string][]byte{"tls.crt": []byte("words")})
 	expectMessage(ctx, obj, commonv1.ConditionReady, `tls.secretName: Secret "chosen" has no key "tls.key"`)
 	give(ctx, namespace, certifier.Issue("elsewhere.svc"))
-	expectMessage(ctx, obj, commonv1.ConditionDegraded, "True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
+	expectMessage(ctx, obj, commonv1.ConditionDegraded,
+		"True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
 	expectMessage(ctx, obj, commonv1.ConditionCertificatesInSync, "False SecretUnusable: tls.secretName")
 	Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
 }
@@ -136,7 +138,8 @@ func awaitsItsTime(ctx context.Context, namespace string, obj client.Object) {
 		if obj.GetUID() == "" {
 			Expect(admin.Create(ctx, obj)).To(Succeed())
 		}
-		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True "+until+": tls.secretName: Secret \"chosen\": the certificate is not valid before")
+		expectMessage(ctx, obj, commonv1.ConditionDegraded,
+			"True "+until+": tls.secretName: Secret \"chosen\": the certificate is not valid before")
 		return starts
 	}
 	starts := shortly(commonv1.ReasonInvalidSpec)

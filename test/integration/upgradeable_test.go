@@ -183,12 +183,14 @@ func ofConditions(c fault.Call) bool {
 func condition(ctx context.Context, key types.NamespacedName) {
 	GinkgoHelper()
 	Expect(knowConditions()).To(Succeed())
-	Expect(admin.Create(ctx, &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})).To(Succeed())
+	Expect(admin.Create(ctx, &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace,
+		Name: key.Name}})).To(Succeed())
 }
 
 // knowConditions makes the cluster know the kind, from then on.
 var knowConditions = sync.OnceValue(func() error {
-	_, err := envtest.InstallCRDs(cluster.Config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{crds.OperatorCondition()}})
+	_, err := envtest.InstallCRDs(cluster.Config,
+		envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{crds.OperatorCondition()}})
 	return err
 })
 

@@ -26,7 +26,8 @@ var permittedRules = map[string]string{
 	"self >= 0 || size(self) <= 5":                                                                                        costlyQuantity,
 	"size(self) == 0 || size(self) == 1 && 'storage' in self":                                                             costlyQuantity,
 	"!('storage' in self) || self['storage'] >= 0 || size(self['storage']) <= 32":                                         costlyQuantity,
-	"!('storage' in self) || self['storage'] == 0 || double(self['storage']) > 0.0 || size(self['storage']) <= 5 || self['storage'].charAt(size(self['storage']) - 1) > '9'": costlyQuantity,
+	"!('storage' in self) || self['storage'] == 0 || double(self['storage']) > 0.0 || size(self['storage']) <= 5 || " +
+		"self['storage'].charAt(size(self['storage']) - 1) > '9'": costlyQuantity,
 
 	"oldSelf.hasValue() || has(self.args) || !has(self.envs) || self.envs.all(e, e.matches('^[A-Za-z_][A-Za-z0-9_]*='))": shellNames,
 
@@ -35,8 +36,10 @@ var permittedRules = map[string]string{
 	"self.all(k, size(k) <= 317 && size(self[k]) <= 262144)":                            longText,
 	"self.all(a, size(a) <= 131072)":                                                    longText,
 	"self.all(e, size(e.name) <= 131072 && (!has(e.value) || size(e.value) <= 131072))": longText,
-	"self.all(t, (!has(t.key) || size(t.key) <= 317) && (!has(t.value) || size(t.value) <= 63) && (!has(t.operator) || size(t.operator) <= 63) && (!has(t.effect) || size(t.effect) <= 63))":                                                 longText,
-	"self.all(e, (!has(e.prefix) || size(e.prefix) <= 131072) && (!has(e.configMapRef) || !has(e.configMapRef.name) || size(e.configMapRef.name) <= 253) && (!has(e.secretRef) || !has(e.secretRef.name) || size(e.secretRef.name) <= 253))": longText,
+	"self.all(t, (!has(t.key) || size(t.key) <= 317) && (!has(t.value) || size(t.value) <= 63) && (!has(t.operator) || size(t.operator) <= " +
+		"63) && (!has(t.effect) || size(t.effect) <= 63))": longText,
+	"self.all(e, (!has(e.prefix) || size(e.prefix) <= 131072) && (!has(e.configMapRef) || !has(e.configMapRef.name) || " +
+		"size(e.configMapRef.name) <= 253) && (!has(e.secretRef) || !has(e.secretRef.name) || size(e.secretRef.name) <= 253))": longText,
 }
 
 // guard is what a released rule may come to ask of a text before it calls quantity(): costlyQuantity.
@@ -91,7 +94,8 @@ func relax(before, after *apiextensionsv1.JSONSchemaProps, used map[string]int) 
 	if before.Items != nil && after.Items != nil {
 		relax(before.Items.Schema, after.Items.Schema, used)
 	}
-	if before.AdditionalProperties != nil && after.AdditionalProperties != nil && before.AdditionalProperties.Schema != nil && after.AdditionalProperties.Schema != nil {
+	if before.AdditionalProperties != nil && after.AdditionalProperties != nil && before.AdditionalProperties.Schema != nil &&
+		after.AdditionalProperties.Schema != nil {
 		relax(before.AdditionalProperties.Schema, after.AdditionalProperties.Schema, used)
 	}
 }

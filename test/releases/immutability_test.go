@@ -66,10 +66,11 @@ var activityValues = map[string][]string{
 	"podAnnotations":   {`{a: "1"}`, `{a: "2"}`, `{b: "1"}`},
 	"podLabels":        {`{a: "1"}`, `{a: "2"}`, `{b: "1"}`},
 
-	"priorityClassName":             {`a`, `b`},
-	"resources":                     {`{requests: {cpu: "1"}}`, `{requests: {cpu: "2"}}`},
-	"retries":                       {`1`, `2`},
-	"retryPolicy":                   {`{causes: [Failed]}`, `{causes: [TimedOut]}`, `{causes: [Failed], backoff: 1s}`, `{causes: [Failed], exitCodes: {failOn: [64]}}`},
+	"priorityClassName": {`a`, `b`},
+	"resources":         {`{requests: {cpu: "1"}}`, `{requests: {cpu: "2"}}`},
+	"retries":           {`1`, `2`},
+	"retryPolicy": {`{causes: [Failed]}`, `{causes: [TimedOut]}`, `{causes: [Failed], backoff: 1s}`,
+		`{causes: [Failed], exitCodes: {failOn: [64]}}`},
 	"security":                      {`Restricted`, `Baseline`},
 	"startDeadline":                 {`1m`, `2m`},
 	"suspend":                       {`false`, `true`},
@@ -134,23 +135,27 @@ func TestAChangeThatIsNotRefusedIsFound(t *testing.T) {
 		{"a field that was not planned", "planted",
 			change("planted", func(p *apiextensionsv1.JSONSchemaProps) { p.Type = "string" }), "planted: activityValues has fewer than two values"},
 		{"a spec without rules", "command",
-			func(spec *apiextensionsv1.JSONSchemaProps) { spec.XValidations = nil }, "command: an update from echo a to echo b is accepted, and mutableActivityFields does not have it.\nIf the field must not change"},
+			func(spec *apiextensionsv1.JSONSchemaProps) { spec.XValidations = nil },
+			"command: an update from echo a to echo b is accepted, and mutableActivityFields does not have it.\nIf the field must not change"},
 		{"a field without its rule", "envFrom",
 			change("envFrom", func(p *apiextensionsv1.JSONSchemaProps) { p.XValidations = nil }), "is accepted"},
 		// A field's own rule is not asked when the field comes or goes: it compares two values.
 		{"a field without its default", "envFrom",
 			change("envFrom", func(p *apiextensionsv1.JSONSchemaProps) { p.Default = nil }), "to nothing is accepted"},
 		{"a rule that does not name its field", "envFrom",
-			change("envFrom", func(p *apiextensionsv1.JSONSchemaProps) { p.XValidations[0].Message = "it cannot be changed" }), "not by a rule whose message names the field"},
+			change("envFrom", func(p *apiextensionsv1.JSONSchemaProps) { p.XValidations[0].Message = "it cannot be changed" }),
+			"not by a rule whose message names the field"},
 		{"a rule that refuses all updates", "host",
 			func(spec *apiextensionsv1.JSONSchemaProps) {
 				spec.XValidations = append(spec.XValidations, apiextensionsv1.ValidationRule{Rule: "self.command != oldSelf.command", Message: "no"})
 			}, "no update at all"},
 		{"a mutable field that cannot be changed", "suspend",
-			change("suspend", func(p *apiextensionsv1.JSONSchemaProps) { p.XValidations = frozen }), "suspend: an update from false to true is refused"},
+			change("suspend", func(p *apiextensionsv1.JSONSchemaProps) { p.XValidations = frozen }),
+			"suspend: an update from false to true is refused"},
 		{"a cancel that can be taken back", "cancel",
 			func(spec *apiextensionsv1.JSONSchemaProps) {
-				spec.XValidations = slices.DeleteFunc(spec.XValidations, func(r apiextensionsv1.ValidationRule) bool { return strings.Contains(r.Rule, "oldSelf.cancel") })
+				spec.XValidations = slices.DeleteFunc(spec.XValidations,
+					func(r apiextensionsv1.ValidationRule) bool { return strings.Contains(r.Rule, "oldSelf.cancel") })
 			}, "cancel: an update from true to false is accepted"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -189,7 +194,8 @@ func TestEveryImmutableFieldOwesItToARule(t *testing.T) {
 		}
 		found++
 		t.Run(name, func(t *testing.T) {
-			if err := c.check(name); err == nil || !strings.Contains(err.Error(), name+": an update from ") || !strings.Contains(err.Error(), " is accepted") {
+			if err := c.check(name); err == nil || !strings.Contains(err.Error(), name+": an update from ") ||
+				!strings.Contains(err.Error(), " is accepted") {
 				t.Errorf("no rule is left, and yet the check does not say that it can be changed: %v", err)
 			}
 		})
@@ -294,7 +300,8 @@ func (u updateCheck) checkWithOthers(others func(string) bool, name string, valu
 // checkUpdate checks that one update is refused, for the sake of the field that it changes,
 // or accepted, as the field's place on the list wants it.
 func (u updateCheck) checkUpdate(name string, before, after *unstructured.Unstructured, was, is any) error {
-	broken, _ := u.schema.rules.Validate(context.Background(), nil, u.schema.structural, after.Object, before.Object, celconfig.RuntimeCELCostBudget)
+	broken, _ := u.schema.rules.Validate(context.Background(), nil, u.schema.structural, after.Object, before.Object,
+		celconfig.RuntimeCELCostBudget)
 	update := fmt.Sprintf("%s: an update from %s to %s", name, words(was), words(is))
 	permitted, mutable := mutableActivityFields[name]
 	switch {

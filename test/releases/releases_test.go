@@ -88,8 +88,10 @@ func TestANewKindIsOneThatTheBundleLacks(t *testing.T) {
 }
 
 func TestSame(t *testing.T) {
-	for is, words := range map[string]string{"a\nb": "", "a\nc": `line 2 was "b" and is "c"`, "a\nb\nc": `line 3, "c", is new`, "a": `line 2, "b", is gone`} {
-		if err := Same([]byte("a\nb"), []byte(is)); words == "" && err != nil || words != "" && (err == nil || !strings.Contains(err.Error(), words)) {
+	for is, words := range map[string]string{"a\nb": "", "a\nc": `line 2 was "b" and is "c"`, "a\nb\nc": `line 3, "c", is new`,
+		"a": `line 2, "b", is gone`} {
+		if err := Same([]byte("a\nb"), []byte(is)); words == "" && err != nil || words != "" &&
+			(err == nil || !strings.Contains(err.Error(), words)) {
 			t.Errorf("%q: %v", is, err)
 		}
 	}

@@ -45,7 +45,8 @@ func SchemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*S
 			continue
 		}
 		internal := &apiextensions.JSONSchemaProps{}
-		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(served.Schema.OpenAPIV3Schema, internal, nil); err != nil {
+		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(served.Schema.OpenAPIV3Schema, internal,
+			nil); err != nil {
 			return nil, err
 		}
 		structural, err := schema.NewStructural(internal)

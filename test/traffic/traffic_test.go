@@ -168,7 +168,8 @@ func TestLoadKeepsItsRateAndCountsFailures(t *testing.T) {
 	}), somewhere, "/", rate)
 	<-some
 	s := l.Stop()
-	if s.Requests < enough || float64(s.Requests) > rate*s.Lasted.Seconds()+1 || s.Failed != 1 || len(s.First) != 1 || !strings.Contains(s.First[0], "502") {
+	if s.Requests < enough || float64(s.Requests) > rate*s.Lasted.Seconds()+1 || s.Failed != 1 || len(s.First) != 1 ||
+		!strings.Contains(s.First[0], "502") {
 		t.Errorf("%+v", s)
 	}
 }

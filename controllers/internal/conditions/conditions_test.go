@@ -81,7 +81,8 @@ func TestARolloutTellsWhatItWaitsFor(t *testing.T) {
 		w    Workload
 		says map[string]string
 	}{
-		{waiting, map[string]string{ready: "1 of 2 replicas ready: pod a: runs", progressing: "1 of 2 replicas ready: pod a: runs", degraded: "nothing needs a human"}},
+		{waiting, map[string]string{ready: "1 of 2 replicas ready: pod a: runs", progressing: "1 of 2 replicas ready: pod a: runs",
+			degraded: "nothing needs a human"}},
 		{stuck, map[string]string{ready: "1 of 2 replicas ready: pod a: runs", degraded: "1 of 2 replicas ready: pod a: runs"}},
 		{done, map[string]string{ready: "2 of 2 replicas ready"}},
 	} {

@@ -113,7 +113,8 @@ func lostReadiness(pod *corev1.Pod, run *corev1.ContainerStateRunning) bool {
 }
 
 func exitMessage(pod *corev1.Pod, container string, last *corev1.ContainerStateTerminated) string {
-	return fmt.Sprintf("keeps stopping: exit code %d (%s)%s%s", last.ExitCode, last.Reason, startErrorMessage(last), lastWords(pod, container, last))
+	return fmt.Sprintf("keeps stopping: exit code %d (%s)%s%s", last.ExitCode, last.Reason, startErrorMessage(last),
+		lastWords(pod, container, last))
 }
 
 // lastWordsPrefix starts the part of a message that may differ each time a container stops.

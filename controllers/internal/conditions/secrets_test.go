@@ -18,7 +18,8 @@ func TestSetCertificatesInSync(t *testing.T) {
 		degraded bool
 	}{
 		{"every node uses it", Certificates{}, "True CertificatesLoaded", false},
-		{"some do", Certificates{Lagging: []string{"a-1", "a-2"}}, "False Reloading: not known to use the certificate that was published last: a-1, a-2", false},
+		{"some do", Certificates{Lagging: []string{"a-1", "a-2"}},
+			"False Reloading: not known to use the certificate that was published last: a-1, a-2", false},
 		{"all use one on the way to it", Certificates{TrustPending: true}, "False Reloading: the nodes learn", false},
 		{"none was ever good", Certificates{Problem: "there is none", NoneValid: true}, "False SecretUnusable: f: there is none", false},
 		{"none is any more", Certificates{Problem: "it has expired", Lagging: []string{"a-0"}, TrustPending: true},

@@ -82,7 +82,8 @@ func newContentWorld(t *testing.T) *contentWorld {
 func (c *contentWorld) forge(t *testing.T, name string) {
 	t.Helper()
 	if err := c.server.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name,
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Owner", Name: "a", UID: c.owner.UID, Controller: ptr.To(true)}}}}); err != nil {
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Owner", Name: "a", UID: c.owner.UID,
+			Controller: ptr.To(true)}}}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -63,7 +63,8 @@ func options(workers int, stuck stuckOfKind) controller.Options {
 
 // SetUpController starts the kind's controller: it watches the objects, the children that the Converger owns, the pods
 // of the kind, and the further sources.
-func (c *Converger) SetUpController(mgr ctrl.Manager, object Object, kind string, o controller.Options, r reconcile.Reconciler, more ...source.Source) error {
+func (c *Converger) SetUpController(mgr ctrl.Manager, object Object, kind string, o controller.Options, r reconcile.Reconciler,
+	more ...source.Source) error {
 	b := ctrl.NewControllerManagedBy(mgr).For(object).Watches(&corev1.Pod{}, EnqueueForInstance(kind))
 	for _, child := range c.Owned {
 		b.Owns(AsCached(child))

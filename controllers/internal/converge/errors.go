@@ -112,7 +112,8 @@ func toProblem(err error) *conditions.Problem {
 	case errors.As(err, &held):
 		return &conditions.Problem{Reason: commonv1.ReasonReconcileStuck, Message: held.text, NeedsHuman: true}
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), strings.Contains(err.Error(), typedPatchRefusal):
-		return &conditions.Problem{Reason: commonv1.ReasonRefusedByServer, Message: err.Error() + conditions.RefusalAdvice(err.Error(), resourcesField(err)), NeedsHuman: true}
+		return &conditions.Problem{Reason: commonv1.ReasonRefusedByServer,
+			Message: err.Error() + conditions.RefusalAdvice(err.Error(), resourcesField(err)), NeedsHuman: true}
 	case allErrors(err, isWaiting):
 		return &conditions.Problem{Reason: commonv1.ReasonWaiting, Message: err.Error()}
 	default:

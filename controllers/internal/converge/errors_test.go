@@ -55,7 +55,9 @@ func TestToResult(t *testing.T) {
 		{"a stranger", foreign, backedOff, commonv1.ReasonNameConflict},
 		{"an object of another owner and a failure", errors.Join(internal, foreign), backedOff, commonv1.ReasonNameConflict},
 		{"the server's refusal", fmt.Errorf("applying: %w", refused), backedOff, commonv1.ReasonRefusedByServer},
-		{"the server's refusal of a key that is there twice", fmt.Errorf("applying: %w", apierrors.NewInternalError(errors.New(typedPatchRefusal+` (n/a): .spec: duplicate entries for key [name="a"]`))),
+		{"the server's refusal of a key that is there twice",
+			fmt.Errorf("applying: %w",
+				apierrors.NewInternalError(errors.New(typedPatchRefusal+` (n/a): .spec: duplicate entries for key [name="a"]`))),
 			backedOff, commonv1.ReasonRefusedByServer},
 		{"anything else", errors.New("no route to host"), backedOff, commonv1.ReasonRetrying},
 	} {
@@ -98,7 +100,8 @@ func TestAMistakeThatTimeMayEndIsLookedAtAgain(t *testing.T) {
 	if result, err := toResult(ctrl.Result{RequeueAfter: 7}, fmt.Errorf("reading: %w", mine)); result.RequeueAfter != 7 || err != nil {
 		t.Errorf("got %v, %v", result, err)
 	}
-	if result, err := toResult(ctrl.Result{RequeueAfter: 7}, errors.Join(mine, errors.New("no route to host"))); result.RequeueAfter != 0 || err == nil {
+	if result, err := toResult(ctrl.Result{RequeueAfter: 7}, errors.Join(mine, errors.New("no route to host"))); result.RequeueAfter != 0 ||
+		err == nil {
 		t.Errorf("together with a failure: got %v, %v", result, err)
 	}
 }
@@ -124,7 +127,8 @@ func TestAdviceNamesAFieldThatExists(t *testing.T) {
 		{"a pod with fixed resources", FixedResources(refuse("pods", full)), ". Raise the ResourceQuota"},
 		{"a pod with fixed resources that a quota wants limits of", fmt.Errorf("fetching: %w", FixedResources(refuse("pods", unlimited))),
 			". Create a LimitRange with default requests and limits in the namespace"},
-		{"a pod with fixed resources and a LimitRange", FixedResources(refuse("pods", "maximum cpu usage per Container is 1")), ". Change the LimitRange of the namespace"},
+		{"a pod with fixed resources and a LimitRange", FixedResources(refuse("pods", "maximum cpu usage per Container is 1")),
+			". Change the LimitRange of the namespace"},
 		{"a Service", refuse("services", "exceeded quota: small, requested: services=1"), ". Raise the ResourceQuota"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -61,7 +61,8 @@ type fairQueue struct {
 }
 
 // newFairQueue returns what makes the queue of a controller with that many workers.
-func newFairQueue(workers int, stuck stuckOfKind) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+func newFairQueue(workers int, stuck stuckOfKind) func(string,
+	workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		stuck.read()
 		below := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
@@ -71,7 +72,8 @@ func newFairQueue(workers int, stuck stuckOfKind) func(string, workqueue.TypedRa
 	}
 }
 
-func newFairQueueOver(below priorityqueue.PriorityQueue[reconcile.Request], workers int, stuck stuckOfKind, clock clock.PassiveClock) *fairQueue {
+func newFairQueueOver(below priorityqueue.PriorityQueue[reconcile.Request], workers int, stuck stuckOfKind,
+	clock clock.PassiveClock) *fairQueue {
 	q := &fairQueue{
 		PriorityQueue: below, clock: clock, stuck: stuck, freeWorkers: workers,
 		tenants: map[string]*tenant{}, waiting: orderedHeap[*tenant]{before: (*tenant).before}, stuckTenant: newTenant(),

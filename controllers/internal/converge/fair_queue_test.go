@@ -319,7 +319,8 @@ func newStuckQueue(t *testing.T, workers int, objects ...StuckObject) *testQueue
 
 func TestStuckObjectsAreLastAndOneAtATime(t *testing.T) {
 	now := time.Now()
-	h := newStuckQueue(t, 8, StuckObject{Kind: "Redis", Namespace: "a", Name: "1", LastSeen: now}, StuckObject{Kind: "Redis", Namespace: "a", Name: "2", LastSeen: now},
+	h := newStuckQueue(t, 8, StuckObject{Kind: "Redis", Namespace: "a", Name: "1", LastSeen: now},
+		StuckObject{Kind: "Redis", Namespace: "a", Name: "2", LastSeen: now},
 		StuckObject{Kind: "Memcached", Namespace: "a", Name: "3", LastSeen: now})
 	h.addMany(4, "a")
 	h.addMany(1, "b")

@@ -84,7 +84,8 @@ func (c *Converger) ensureWatched(ctx context.Context, gvk schema.GroupVersionKi
 	case err != nil:
 		return err
 	case !there:
-		return &missingAPIError{fmt.Sprintf("%s: the cluster has no %s of %s; install it, or take the field out", field, gvk.Kind, gvk.GroupVersion())}
+		return &missingAPIError{fmt.Sprintf("%s: the cluster has no %s of %s; install it, or take the field out", field, gvk.Kind,
+			gvk.GroupVersion())}
 	}
 	if err := c.watchers.ensureStarted(gvk); err != nil {
 		return fmt.Errorf("watching %s: %w", gvk.Kind, err)
@@ -163,7 +164,8 @@ func (w *watchers) ensureStarted(gvk schema.GroupVersionKind) error {
 // it.
 func (c *Converger) setUpOptionalTypes(mgr ctrl.Manager, object client.Object, started controller.Controller) error {
 	c.watchers.start = func(gvk schema.GroupVersionKind) error {
-		owners := handler.TypedEnqueueRequestForOwner[*unstructured.Unstructured](mgr.GetScheme(), mgr.GetRESTMapper(), object, handler.OnlyControllerOwner())
+		owners := handler.TypedEnqueueRequestForOwner[*unstructured.Unstructured](mgr.GetScheme(), mgr.GetRESTMapper(), object,
+			handler.OnlyControllerOwner())
 		return started.Watch(source.Kind(c.OptionalAPIs.Cache, newUnstructured(gvk), owners))
 	}
 	for _, gvk := range c.OptionalTypes {

@@ -39,7 +39,8 @@ func isPodConfig(kind string) bool { return kind == "Secret" || kind == "ConfigM
 
 // applyUnlessWorkload applies everything but workloads, which it leaves as they are: pods that start now would start
 // with the former configuration, and nothing would replace them again.
-func (c *Converger) applyUnlessWorkload(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
+func (c *Converger) applyUnlessWorkload(ctx context.Context, owner Object, want *unstructured.Unstructured,
+	live client.Object) (client.Object, error) {
 	if isWorkload(want.GetKind()) {
 		return nil, &pendingError{"a Secret or ConfigMap that its pods start with could not be written yet"}
 	}

@@ -126,7 +126,9 @@ func (s *StuckRegister) checkHeld(kind string, obj metav1.Object) (time.Duration
 		return 0, nil
 	}
 	return known.expiresAt().Sub(s.Clock.Now()), &heldError{fmt.Sprintf(
-		"this object is not reconciled until %s, or until its spec is changed: %d times in a row its reconciliation did not end, and the operator was "+
-			"restarted. What runs keeps running. Check what is special in the spec, and in the Secrets and ConfigMaps that it names, and report it as a "+
+		"this object is not reconciled until %s, or until its spec is changed: %d times in a row its reconciliation did not end, and the "+
+			"operator was "+
+			"restarted. What runs keeps running. Check what is special in the spec, and in the Secrets and ConfigMaps that it names, and report "+
+			"it as a "+
 			"bug of the operator", known.expiresAt().UTC().Format(time.RFC3339), known.Restarts)}
 }

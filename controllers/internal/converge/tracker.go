@@ -56,7 +56,8 @@ func (r *ReconcileTracker) Start(ctx context.Context, kind string, key types.Nam
 	if r == nil {
 		return nil
 	}
-	one := &TrackedPass{tracker: r, ctx: ctx, object: StuckObject{Kind: kind, Namespace: key.Namespace, Name: key.Name}, started: r.Clock.Now()}
+	one := &TrackedPass{tracker: r, ctx: ctx, object: StuckObject{Kind: kind, Namespace: key.Namespace, Name: key.Name},
+		started: r.Clock.Now()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.running == nil {
@@ -100,7 +101,8 @@ func (r *ReconcileTracker) Stuck() error {
 		return nil
 	}
 	if took := r.Clock.Since(first.started); took > stuckAfter {
-		return fmt.Errorf("the reconciliation of %s has run for %s: it is stuck, and a new process must continue", first.object, took.Round(time.Second))
+		return fmt.Errorf("the reconciliation of %s has run for %s: it is stuck, and a new process must continue", first.object,
+			took.Round(time.Second))
 	}
 	return nil
 }

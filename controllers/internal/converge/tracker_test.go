@@ -36,7 +36,8 @@ func TestAStuckPassIsFound(t *testing.T) {
 	want("shop/b")
 	b.End()
 	want("")
-	passes.Start(t.Context(), "Redis", types.NamespacedName{Namespace: "shop", Name: "a"}).End() // many short ones over one object are none that is long
+	// many short ones over one object are none that is long
+	passes.Start(t.Context(), "Redis", types.NamespacedName{Namespace: "shop", Name: "a"}).End()
 	later(stuckAfter)
 	passes.Start(t.Context(), "Redis", types.NamespacedName{Namespace: "shop", Name: "a"})
 	want("")

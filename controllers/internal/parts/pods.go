@@ -97,7 +97,8 @@ func WithPreStopSleep(container *corev1ac.ContainerApplyConfiguration, seconds i
 }
 
 // topologySpread returns the user's constraints, or a soft spread over hosts and zones.
-func topologySpread(kind, instance string, chosen []corev1.TopologySpreadConstraint) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
+func topologySpread(kind, instance string,
+	chosen []corev1.TopologySpreadConstraint) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	if len(chosen) > 0 {
 		return ToApplyConfigs[corev1ac.TopologySpreadConstraintApplyConfiguration](chosen)
 	}

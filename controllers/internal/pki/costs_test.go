@@ -95,7 +95,8 @@ func crossSigned(t *testing.T) Identity {
 	}
 	certificate := func(i int64) []byte {
 		// One name for all. They differ by their SAN, or Go would see that one is in the chain already.
-		template := &x509.Certificate{SerialNumber: big.NewInt(i), Subject: pkix.Name{CommonName: host}, DNSNames: append([]string{host, fmt.Sprint(i)}, names...),
+		template := &x509.Certificate{SerialNumber: big.NewInt(i), Subject: pkix.Name{CommonName: host},
+			DNSNames:            append([]string{host, fmt.Sprint(i)}, names...),
 			PermittedDNSDomains: append([]string{host, fmt.Sprint(i)}, names...), IsCA: true, BasicConstraintsValid: true,
 			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -145,7 +146,8 @@ func TestAServerThatShowsTooManyCertificates(t *testing.T) {
 	for len(chain) <= measured.MaxCertificates {
 		chain = append(chain, chain[0])
 	}
-	if err := config.VerifyConnection(tls.ConnectionState{PeerCertificates: chain}); err == nil || !strings.Contains(err.Error(), "17 certificates") {
+	if err := config.VerifyConnection(tls.ConnectionState{PeerCertificates: chain}); err == nil ||
+		!strings.Contains(err.Error(), "17 certificates") {
 		t.Errorf("of 17: %v", err)
 	}
 }

@@ -51,7 +51,8 @@ func TestWhatASecretMustHold(t *testing.T) {
 		{"not yet valid", issue(by, func(c *x509.Certificate) { c.NotBefore = now.Add(time.Minute) }), false, "is not valid before"},
 		{"of no use to clients, who show none", forServers, false, ""},
 		{"of no use to clients", forServers, true, "tls.clientAuth"},
-		{"of no use to servers", issue(by, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), false, "not for servers"},
+		{"of no use to servers", issue(by, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), false,
+			"not for servers"},
 		{"of any use", issue(by, func(c *x509.Certificate) { c.ExtKeyUsage = nil }), true, ""},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -87,7 +88,8 @@ func TestNextChange(t *testing.T) {
 		{"just when it ends", issue(by), time.Hour, time.Second},
 		{"when its authority ends, which it shall outlive", issue(by), time.Hour + time.Minute, time.Hour - time.Minute + time.Second},
 		{"never, when all have ended", issue(by), 2*time.Hour + time.Minute, 0},
-		{"in the year 9999", issue(by, func(c *x509.Certificate) { c.NotAfter = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC) }), 3 * time.Hour, 1<<63 - 1},
+		{"in the year 9999", issue(by, func(c *x509.Certificate) { c.NotAfter = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC) }),
+			3 * time.Hour, 1<<63 - 1},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			// What is issued is so some moments after now was taken.
@@ -105,8 +107,9 @@ func TestEachHostIsNamed(t *testing.T) {
 		hosts []string
 		want  string
 	}{
-		"all":          {[]string{host, "a-0.a-headless.ns.svc", "a-1.a-headless.ns.svc"}, ""},
-		"but the last": {[]string{host, "a-0.a-headless.ns.svc", "a-0.b-headless.ns.svc"}, `Secret "chosen": the certificate does not name a-0.b-headless.ns.svc`},
+		"all": {[]string{host, "a-0.a-headless.ns.svc", "a-1.a-headless.ns.svc"}, ""},
+		"but the last": {[]string{host, "a-0.a-headless.ns.svc", "a-0.b-headless.ns.svc"},
+			`Secret "chosen": the certificate does not name a-0.b-headless.ns.svc`},
 	} {
 		if _, problem := FromSecret("chosen", data, c.hosts, false, now); problem != c.want {
 			t.Errorf("%s: got %q", reason, problem)

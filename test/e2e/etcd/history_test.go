@@ -167,7 +167,8 @@ func (h *history) conclude(ctx context.Context, t *testing.T) error {
 	if err := judge(t, reports, dirs); err != nil {
 		return fmt.Errorf("the judge: %w", err)
 	}
-	t.Logf("%s: %d acknowledged writes, %d lost; judged in %s with %d logs", h.namespace, h.record.Acknowledged, h.record.Lost, time.Since(start), len(dirs))
+	t.Logf("%s: %d acknowledged writes, %d lost; judged in %s with %d logs", h.namespace, h.record.Acknowledged, h.record.Lost,
+		time.Since(start), len(dirs))
 	h.record.Judged = true
 	if h.record.Lost > 0 {
 		return fmt.Errorf("%d of %d acknowledged writes are lost", h.record.Lost, h.record.Acknowledged)

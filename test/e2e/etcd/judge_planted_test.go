@@ -130,7 +130,8 @@ func clone(reports []report.ClientReport) []report.ClientReport {
 }
 
 // find is the place of the last request that is as described.
-func find(t *testing.T, reports []report.ClientReport, is func(model.EtcdRequest, model.MaybeEtcdResponse) bool) (*report.ClientReport, int) {
+func find(t *testing.T, reports []report.ClientReport, is func(model.EtcdRequest, model.MaybeEtcdResponse) bool) (*report.ClientReport,
+	int) {
 	t.Helper()
 	for i := range reports {
 		for j, op := range slices.Backward(reports[i].KeyValue) {

@@ -164,7 +164,8 @@ func (t *target) close() error {
 
 // heals waits until there are so many healthy voters of which over is true, and have been without a break for as long as hold
 // says. It returns the members and since when.
-func (t *target) heals(ctx context.Context, size int, over func(map[string]member) bool, hold time.Duration) (map[string]member, time.Time, error) {
+func (t *target) heals(ctx context.Context, size int, over func(map[string]member) bool, hold time.Duration) (map[string]member, time.Time,
+	error) {
 	var members map[string]member
 	var since time.Time
 	err := poll(ctx, func(ctx context.Context) error {

@@ -67,7 +67,8 @@ func (r Report) table() string {
 			judged++
 		}
 	}
-	fmt.Fprintf(&table, "\n%d faults in %d histories, of which %d were judged with all four results Success; %d acknowledged writes, of which %d were lost.\n",
+	fmt.Fprintf(&table, "\n%d faults in %d histories, of which %d were judged with all four results Success; %d acknowledged writes, of "+
+		"which %d were lost.\n",
 		faults, len(r.Histories), judged, all, lost)
 	for _, h := range r.Histories {
 		if h.Failure != "" {

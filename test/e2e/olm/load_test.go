@@ -53,7 +53,8 @@ func newWorkloads(ctx context.Context) *workloads {
 		Expect(meta.IsNoMatchError(err) || err == nil).To(BeTrue(), "%v", err)
 		return err != nil
 	})
-	w := &workloads{namespace: newNamespace(ctx), objects: objects, network: traffic.ByClusterIP(k8s), served: map[string]int{}, failed: map[string]error{}}
+	w := &workloads{namespace: newNamespace(ctx), objects: objects, network: traffic.ByClusterIP(k8s), served: map[string]int{},
+		failed: map[string]error{}}
 	for _, obj := range w.objects {
 		obj.SetNamespace(w.namespace)
 		Expect(k8s.Create(ctx, obj)).To(Succeed())

@@ -121,7 +121,8 @@ func (t *tenant) useCostlyKey(ctx context.Context) {
 }
 
 func costlyKey() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: hostile.PKCS1(hostile.RSANumbers(costlyKeyBits, hostile.WithoutCRT)...)})
+	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY",
+		Bytes: hostile.PKCS1(hostile.RSANumbers(costlyKeyBits, hostile.WithoutCRT)...)})
 }
 
 // changeCostlyKey, so that it is judged again: a line more before it makes another Secret of it.

@@ -91,7 +91,8 @@ func (r Report) String() string {
 	numbers := []int64{r.Ended, r.OOMKills}
 	if r.Output != nil {
 		for _, s := range []Stream{r.Output.Stdout, r.Output.Stderr} {
-			numbers = append(numbers, s.Bytes, s.Since, int64(s.End.Size), int64(s.End.Sum), int64(s.Line.Size), int64(s.Line.Sum)) //nolint:gosec // bits
+			numbers = append(numbers, s.Bytes, s.Since, int64(s.End.Size), int64(s.End.Sum), int64(s.Line.Size),
+				int64(s.Line.Sum)) //nolint:gosec // bits
 		}
 	}
 	words := make([]string, 0, len(numbers))
