@@ -75,7 +75,7 @@ func TestUpdateStatus(t *testing.T) {
 			conditions: "Progressing=False Degraded=False Failed"},
 		"node silent": {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs, silent), want: egov1.Running,
 			conditions: "Progressing Degraded=False NodeReachable=False"},
-		"and evicted": {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs, silent, deleting), want: egov1.Running,
+		"node silent, pod evicted": {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs, silent, deleting), want: egov1.Running,
 			conditions: "Progressing Degraded=False NodeReachable=False"},
 		"ends by itself": {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs, ending), want: egov1.Running,
 			conditions: "Progressing Degraded=False"},

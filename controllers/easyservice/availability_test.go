@@ -60,16 +60,19 @@ func podAt(readySince int, s corev1.ContainerStatus) corev1.Pod {
 }
 
 var (
-	exited             = &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}
-	containerRuns      = corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
-	containerStopped   = corev1.ContainerStatus{State: corev1.ContainerState{Terminated: exited}}
-	containerBacksOff  = corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, LastTerminationState: corev1.ContainerState{Terminated: exited}}
+	exited            = &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}
+	containerRuns     = corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	containerStopped  = corev1.ContainerStatus{State: corev1.ContainerState{Terminated: exited}}
+	containerBacksOff = corev1.ContainerStatus{
+		State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+		LastTerminationState: corev1.ContainerState{Terminated: exited},
+	}
 	containerRestarted = corev1.ContainerStatus{State: containerRuns.State, LastTerminationState: containerBacksOff.LastTerminationState}
 	crashLoopPhases    = map[string]func(second int) corev1.Pod{
 		"it has stopped":    func(int) corev1.Pod { return podAt(0, containerStopped) },
 		"it waits":          func(int) corev1.Pod { return podAt(0, containerBacksOff) },
 		"it runs once more": func(second int) corev1.Pod { return podAt(second-1, containerRestarted) },
-		"and stops as usual": func(int) corev1.Pod {
+		"it stopped again": func(int) corev1.Pod {
 			return podAt(0, corev1.ContainerStatus{State: containerStopped.State, LastTerminationState: containerBacksOff.LastTerminationState})
 		},
 	}

@@ -31,8 +31,8 @@ func TestJudge(t *testing.T) {
 		}, 0, commonv1.ReasonWaiting, "waiting for an earlier EtcdRestore"},
 		{"it waits for a human", func(e *databasev1alpha1.EtcdCluster) { e.Spec.Paused = true }, 0, commonv1.ReasonWaiting, "is paused"},
 		{"it was not looked at", func(*databasev1alpha1.EtcdCluster) {}, 0, commonv1.ReasonWaiting, "has not processed it yet"},
-		{"until its deadline", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 9*time.Second, commonv1.ReasonWaiting, ""},
-		{"then it fails", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 10*time.Second, commonv1.ReasonStartDeadlineExceeded,
+		{"it waits until its deadline", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 9*time.Second, commonv1.ReasonWaiting, ""},
+		{"it fails at its deadline", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 10*time.Second, commonv1.ReasonStartDeadlineExceeded,
 			"not started within startingDeadline (1h0m0s), so the cluster was not changed"},
 		{"what has started has no deadline", func(e *databasev1alpha1.EtcdCluster) {
 			e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: &databasev1alpha1.EtcdMembershipRestore{RestoreUID: "r"}}

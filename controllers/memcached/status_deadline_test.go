@@ -43,11 +43,11 @@ func TestWhatNeverComesNeedsAHuman(t *testing.T) {
 		wake     time.Duration
 	}{
 		{"a pod that is not made has its time", set, nil, 9, "", time.Minute},
-		{"and then not", set, nil, 10, "1 of 2 replicas updated: the events of StatefulSet a", 0},
+		{"a pod that is not made by its time", set, nil, 10, "1 of 2 replicas updated: the events of StatefulSet a", 0},
 		{"one that was made later has more of it", set, []corev1.Pod{creating}, 10, "", 5 * time.Minute},
-		{"but not for ever", set, []corev1.Pod{creating}, 15, "its volumes or its network are not there yet", 0},
+		{"one that was made later is stuck after all", set, []corev1.Pod{creating}, 15, "its volumes or its network are not there yet", 0},
 		{"one that started to serve holds up the next", set, []corev1.Pod{serves}, 16, "", 90 * time.Second},
-		{"for as long as a rollout pauses", set, []corev1.Pod{serves}, 18, "the events of", 0},
+		{"one that serves holds up the next while a rollout pauses", set, []corev1.Pod{serves}, 18, "the events of", 0},
 		{"so does one that goes", set, []corev1.Pod{going}, 10, "", 9 * time.Minute},
 		{"no pod has started", unseen, nil, 60, "", 0},
 		{"all serve", all, []corev1.Pod{serves}, 60, "", 0},

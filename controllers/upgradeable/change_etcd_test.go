@@ -46,8 +46,10 @@ func TestEtcdChange(t *testing.T) {
 		"it recovers":              {[]etcdEdit{recoveringEtcd}, recovering},
 		"a member is added":        {[]etcdEdit{changingEtcd(databasev1alpha1.EtcdAdd)}, changingMembers},
 		"a member is removed":      {[]etcdEdit{changingEtcd(databasev1alpha1.EtcdRemove)}, changingMembers},
-		"a member is a learner":    {[]etcdEdit{func(e *databasev1alpha1.EtcdCluster) { e.Status.Members[1].Role = databasev1alpha1.EtcdLearner }}, changingMembers},
-		"a pod is away":            {[]etcdEdit{func(e *databasev1alpha1.EtcdCluster) { e.Status.Members[1].Role = "" }}, ""},
+		"a member is a learner": {[]etcdEdit{func(e *databasev1alpha1.EtcdCluster) {
+			e.Status.Members[1].Role = databasev1alpha1.EtcdLearner
+		}}, changingMembers},
+		"a pod is away": {[]etcdEdit{func(e *databasev1alpha1.EtcdCluster) { e.Status.Members[1].Role = "" }}, ""},
 		"between minor versions": {[]etcdEdit{func(e *databasev1alpha1.EtcdCluster) {
 			e.Spec.Version, e.Status.TargetVersion = "3.7",
 				"3.6.16"

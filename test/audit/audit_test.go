@@ -12,11 +12,15 @@ const (
 		`"user":{"username":"operator"},"objectRef":{"resource":"leases","namespace":"ops","name":"lead","apiGroup":"coordination.k8s.io"},` +
 		`"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-01-02T03:04:05.678901Z"}` + "\n"
 	patch = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/x","user":{"username":"operator"},` +
-		`"objectRef":{"resource":"redis","subresource":"status","namespace":"shop","name":"a"},"responseStatus":{"code":409},"annotations":{"authorization.k8s.io/decision":"forbid"}}` + "\n"
+		`"objectRef":{"resource":"redis","subresource":"status","namespace":"shop","name":"a"},"responseStatus":{"code":409},` +
+		`"annotations":{"authorization.k8s.io/decision":"forbid"}}` + "\n"
 	others       = `{"stage":"ResponseComplete","verb":"get","requestURI":"/x","user":{"username":"operator-2"}}` + "\n"
-	impersonated = `{"stage":"ResponseComplete","verb":"get","requestURI":"/x","user":{"username":"somebody"},"impersonatedUser":{"username":"operator"}}` + "\n"
-	watchStarted = `{"stage":"ResponseStarted","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},"objectRef":{"resource":"pods"}}` + "\n"
-	watchEnded   = `{"stage":"ResponseComplete","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},"objectRef":{"resource":"pods"}}` + "\n"
+	impersonated = `{"stage":"ResponseComplete","verb":"get","requestURI":"/x","user":{"username":"somebody"},` +
+		`"impersonatedUser":{"username":"operator"}}` + "\n"
+	watchStarted = `{"stage":"ResponseStarted","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},` +
+		`"objectRef":{"resource":"pods"}}` + "\n"
+	watchEnded = `{"stage":"ResponseComplete","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},` +
+		`"objectRef":{"resource":"pods"}}` + "\n"
 )
 
 func TestBy(t *testing.T) {

@@ -132,7 +132,8 @@ var _ = Describe("Activity's wishes:", func() {
 
 	It("says what it misses, and continues when that is there", func(ctx SpecContext) {
 		envs := builders.Activity("envs", `test "$A" = 1`).With(func(s *egov1.ActivitySpec) {
-			s.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "later"}}}}
+			s.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "later"}}}}
 		}).Build()
 		volume := builders.Activity("volume", "true").With(func(s *egov1.ActivitySpec) { s.Workspace.ClaimName = "later" }).Build()
 		create(ctx, envs)

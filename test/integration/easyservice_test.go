@@ -53,7 +53,8 @@ func fullEasyService() *appv1.EasyService {
 			appv1.Port{Name: "http", Port: 80, TargetPort: ptr.To(intstr.FromInt32(8080)), AppProtocol: ptr.To("http")},
 		).
 		With(func(s *appv1.EasyServiceSpec) {
-			s.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
+			s.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
 			s.ConfigRefs = []appv1.ConfigRef{{Kind: appv1.ConfigMap, Name: "settings"}}
 			s.Volumes = []corev1.Volume{{Name: "data",
 				VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: ptr.To(resource.MustParse("0.5Gi"))}}}}
@@ -175,7 +176,8 @@ var _ = Describe("EasyService", func() {
 		Entry("envFrom of nothing", envFrom(corev1.EnvFromSource{Prefix: "A_"}), "envFrom: each gives either configMapRef or secretRef"),
 		Entry("envFrom of both", envFrom(corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{}, SecretRef: &corev1.SecretEnvSource{}}),
 			"envFrom"),
-		Entry("33 envFrom", envFrom(slices.Repeat([]corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "a"}}}}, 33)...), "spec.envFrom"),
+		Entry("33 envFrom", envFrom(slices.Repeat([]corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "a"}}}}, 33)...), "spec.envFrom"),
 		Entry("a configRef of another kind", configRefs(appv1.ConfigRef{Kind: "Pod", Name: "a"}), "spec.configRefs[0].kind"),
 		Entry("a configRef without a name", configRefs(appv1.ConfigRef{Kind: appv1.Secret}), "spec.configRefs[0].name"),
 		Entry("the same configRef twice", configRefs(appv1.ConfigRef{Kind: appv1.Secret, Name: "a"},

@@ -90,7 +90,7 @@ var _ = Describe("The manager", func() {
 	},
 		Entry("by Redis", "Redis", "operators"),
 		Entry("by Memcached with certificates", "Memcached", "operators"),
-		Entry("and by no rule where it is no pod", "Redis", ""),
+		Entry("by no rule where the operator is no pod", "Redis", ""),
 	)
 
 	It("decodes no ConfigMap and no Secret to watch it", func(ctx SpecContext) {

@@ -84,8 +84,8 @@ var _ = Describe("Memcached", func() {
 	with := func(change func(*cachev1alpha1.MemcachedSpec)) client.Object { return plain().With(change).Build() }
 	tls := func(change func(*cachev1alpha1.MemcachedTLS), also ...func(*cachev1alpha1.MemcachedSpec)) client.Object {
 		maker := plain().TLS("a", "").With(func(s *cachev1alpha1.MemcachedSpec) { change(s.TLS) })
-		for _, one := range also {
-			maker.With(one)
+		for _, edit := range also {
+			maker.With(edit)
 		}
 		return maker.Build()
 	}

@@ -31,7 +31,7 @@ var _ = Describe("Quiet:", func() {
 				touch(ctx, obj, pass)
 				Eventually(passes).WithArguments(k).Should(BeNumerically(">", before))
 			}
-			Consistently(o.Calls).WithArguments(workBesideContent).Should(BeEmpty())
+			Consistently(o.Calls).WithArguments(workWithoutContentReads).Should(BeEmpty())
 			Expect(mostContentReads(o)).To(BeNumerically("<=", touches))
 			at := versions(ctx, namespace)
 
@@ -39,7 +39,7 @@ var _ = Describe("Quiet:", func() {
 			before := passes(k)
 			restarted := operate(namespace)
 			Eventually(passes).WithArguments(k).Should(BeNumerically(">", before))
-			Consistently(restarted.Calls).WithArguments(func(c fault.Call) bool { return workBesideContent(c) && k.work(c) }).Should(BeEmpty())
+			Consistently(restarted.Calls).WithArguments(func(c fault.Call) bool { return workWithoutContentReads(c) && k.work(c) }).Should(BeEmpty())
 			Expect(mostContentReads(restarted)).To(BeNumerically("<=", 1))
 			Expect(versions(ctx, namespace)).To(Equal(at))
 		})
@@ -76,8 +76,8 @@ func isContentRead(c fault.Call) bool {
 	return c.Verb == "get" && !c.Bare && (c.Resource == "secrets" || c.Resource == "configmaps")
 }
 
-// workBesideContent is all work but reading what the caches leave out.
-func workBesideContent(c fault.Call) bool { return work(c) && !isContentRead(c) }
+// workWithoutContentReads is all work but reading what the caches leave out.
+func workWithoutContentReads(c fault.Call) bool { return work(c) && !isContentRead(c) }
 
 // waitForRest waits until the operator has nothing more to do, and forgets its calls.
 func waitForRest(o *operator) {

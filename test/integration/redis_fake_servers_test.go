@@ -33,7 +33,10 @@ var fakeServers = map[string]fakeServer{
 		return "-WRONGPASS invalid username-password pair or user " +
 			"is disabled.\r\n"
 	}),
-	"is slow to answer anything":           respondWith(func(words []string) string { <-time.After(400 * time.Millisecond); return usurper(words) }),
+	"is slow to answer anything": respondWith(func(words []string) string {
+		<-time.After(400 * time.Millisecond)
+		return usurper(words)
+	}),
 	"is another master each time":          respondWith(usurper),
 	"is a replica, and silent to commands": respondWith(ignoreCommands),
 	"is a master, and silent to commands": respondWith(func(words []string) string {

@@ -202,9 +202,9 @@ var _ = Describe("Redis", func() {
 	},
 		Entry("storage that shrinks to nothing", plain().Storage("2Gi").Build(),
 			func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("63Mi") }, "storage.size is a quantity from 64Mi on"),
-		Entry("but not storage that grows", plain().Storage("2Gi").Build(),
+		Entry("storage that grows", plain().Storage("2Gi").Build(),
 			func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("3Gi") }, ""),
-		Entry("nor the same size in other words", plain().Storage("2Gi").Build(),
+		Entry("the same size in another unit", plain().Storage("2Gi").Build(),
 			func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("2048Mi") }, ""),
 		Entry("storage that is dropped", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage = nil },
 			"storage cannot be added or dropped"),
@@ -221,11 +221,12 @@ var _ = Describe("Redis", func() {
 		Entry("another clientAuth", plain().TLS("chosen", "").Build(), func(s *cachev1alpha1.RedisSpec) {
 			s.TLS.ClientAuth = cachev1alpha1.RedisClientAuthRequired
 		}, "tls.clientAuth cannot change"),
-		Entry("but not another Secret for tls", plain().TLS("chosen", "").Build(),
+		Entry("another Secret for tls", plain().TLS("chosen", "").Build(),
 			func(s *cachev1alpha1.RedisSpec) { s.TLS.SecretName = "other" }, ""),
 		Entry("another flavor", plain().Build(), func(s *cachev1alpha1.RedisSpec) { s.Flavor = cachev1alpha1.FlavorValkey },
 			"flavor cannot change"),
-		Entry("but not the default in words", plain().Build(), func(s *cachev1alpha1.RedisSpec) { s.Flavor = cachev1alpha1.FlavorRedis }, ""),
+		Entry("the default flavor, given explicitly", plain().Build(), func(s *cachev1alpha1.RedisSpec) { s.Flavor = cachev1alpha1.FlavorRedis },
+			""),
 		Entry("a size below W + 1", plain().Size(3).MinReplicas(2).Build(), func(s *cachev1alpha1.RedisSpec) { s.Size = ptr.To[int32](2) },
 			"durability.minReplicasToWrite"),
 	)

@@ -31,7 +31,8 @@ func Defaults[T any](t *testing.T, kind string, change func(*T),
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%s has no %s: %v", resourcesSince, kind, err)
 	}
-	running := []corev1.Pod{{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}}}
+	running := []corev1.Pod{{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}}}
 	pending := []corev1.Pod{{Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
 		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}}}}}
 	trimmed := []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"mainstay-operator.io/trimmed": "true"}}}}

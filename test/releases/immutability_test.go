@@ -46,8 +46,10 @@ func anyChange(_, _ any) bool { return true }
 // a rule about changes can refuse the update from one to another.
 var activityValues = map[string][]string{
 	"affinity": {
-		`{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}}}`,
-		`{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: b, operator: Exists}]}]}}}`,
+		`{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: ` +
+			`[{matchExpressions: [{key: a, operator: Exists}]}]}}}`,
+		`{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: ` +
+			`[{matchExpressions: [{key: b, operator: Exists}]}]}}}`,
 		`{podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a}]}}`,
 	},
 	"args":             {`[a]`, `[b]`, `[a, b]`},

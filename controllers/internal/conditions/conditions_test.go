@@ -73,7 +73,7 @@ func TestSetFromWorkload(t *testing.T) {
 }
 
 // A rollout reports what it waits for while it waits, and what it failed of after that.
-func TestARolloutTellsWhatItWaitsFor(t *testing.T) {
+func TestARolloutReportsWhatItWaitsFor(t *testing.T) {
 	waiting := Workload{Generation: 1, ObservedGeneration: 1, Desired: 2, Updated: 2, Ready: 1, Total: 2, StartupWait: "pod a: runs"}
 	stuck, done := waiting, waiting
 	stuck.DeadlineExceeded, done.Ready = true, 2
@@ -151,7 +151,7 @@ func TestSetProblem(t *testing.T) {
 }
 
 // Ready reports it once, however often the status is saved.
-func TestReadyTellsWhatIsDegraded(t *testing.T) {
+func TestReadyReportsWhatIsDegraded(t *testing.T) {
 	for _, c := range []struct {
 		reason, ready, degraded string
 		status                  bool

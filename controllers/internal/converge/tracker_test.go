@@ -43,7 +43,7 @@ func TestAStuckPassIsFound(t *testing.T) {
 	want("")
 }
 
-func TestNobodyNeedsToAskForPasses(t *testing.T) {
+func TestATrackerIsOptional(t *testing.T) {
 	var passes *ReconcileTracker
 	pass := passes.Start(t.Context(), "Redis", types.NamespacedName{})
 	pass.setObject(&metav1.ObjectMeta{})

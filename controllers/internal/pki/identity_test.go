@@ -36,7 +36,7 @@ func TestWhatASecretMustHold(t *testing.T) {
 		problem string
 	}{
 		{"all that is needed", good, false, ""},
-		{"and for clients", good, true, ""},
+		{"all that clients need", good, true, ""},
 		{"no Secret", nil, false, `there is no Secret "chosen"`},
 		{"an empty one", map[string][]byte{}, false, `no key "tls.crt"`},
 		{"no authority", but("ca.crt", nil), false, `no key "ca.crt"`},
@@ -108,7 +108,7 @@ func TestEachHostIsNamed(t *testing.T) {
 		want  string
 	}{
 		"all": {[]string{host, "a-0.a-headless.ns.svc", "a-1.a-headless.ns.svc"}, ""},
-		"but the last": {[]string{host, "a-0.a-headless.ns.svc", "a-0.b-headless.ns.svc"},
+		"the last is missing": {[]string{host, "a-0.a-headless.ns.svc", "a-0.b-headless.ns.svc"},
 			`Secret "chosen": the certificate does not name a-0.b-headless.ns.svc`},
 	} {
 		if _, problem := FromSecret("chosen", data, c.hosts, false, now); problem != c.want {

@@ -194,7 +194,8 @@ func (t *tenant) startHostileBackup(ctx context.Context) {
 	Expect(t.may.Create(ctx, t.source)).To(Succeed())
 	Expect(t.may.Create(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: "backups"},
 		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("64Mi")}}}})).To(Succeed())
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("64Mi")}}}})).To(Succeed())
 }
 
 // backUp that Redis while masters are killed.
