@@ -165,7 +165,7 @@ docker-build: ## Build the image with a container engine.
 
 ##@ OLM
 # What the last release made of each kind is compared with what this one makes.
-KINDS := $(patsubst %/release_test.go,./%,$(wildcard controllers/*/release_test.go))
+KINDS := $(patsubst %/release_test.go,./%,$(wildcard controllers/*/release_test.go controllers/*/internal/children/release_test.go))
 OLM := $(addprefix $(BIN)/,olm catalog copy-content cpb opm grpc-health-probe)
 
 # What differs from release to release in the bundle.

@@ -59,7 +59,8 @@ func run() error {
 		Metrics:                metrics,
 		HealthProbeBindAddress: *probeAddress,
 	}
-	kinds := controllers.Options{Identity: string(uuid.NewUUID()), Images: controllers.ImagesFromEnv(), Namespaces: namespaces, Account: account, Condition: condition}
+	kinds := controllers.Options{Identity: string(uuid.NewUUID()), Images: controllers.ImagesFromEnv(), Namespaces: namespaces,
+		Account: account, Condition: condition}
 	var lease *leadership.Lease
 	if *leaderElect {
 		if lease, err = leadership.New(config, account.Namespace, leadership.DefaultTimes); err != nil {
@@ -74,7 +75,7 @@ func run() error {
 	if lease != nil {
 		lease.RecordEvents(mgr.GetEventRecorder("leader-election"))
 		if err := lease.WriteTerminationMessage(leadership.TerminationLog); err != nil {
-			mgr.GetLogger().Info("the next leader cannot tell when this process ends and will wait until the lease has run out; "+
+			mgr.GetLogger().Info("the next leader cannot see when this process ends and will wait until the lease has run out; "+
 				"leave terminationMessagePath at its default", "error", err.Error())
 		}
 	}

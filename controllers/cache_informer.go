@@ -13,7 +13,8 @@ import (
 )
 
 // newInformer is that of client-go, with lists in small pages.
-func newInformer(from toolscache.ListerWatcher, of runtime.Object, resync time.Duration, by toolscache.Indexers) toolscache.SharedIndexInformer {
+func newInformer(from toolscache.ListerWatcher, of runtime.Object, resync time.Duration,
+	by toolscache.Indexers) toolscache.SharedIndexInformer {
 	return toolscache.NewSharedIndexInformer(pagedLists{toolscache.ToListerWatcherWithContext(from)}, of, resync, by)
 }
 
@@ -46,7 +47,7 @@ func (p pagedLists) ListWithContext(ctx context.Context, o metav1.ListOptions) (
 	for {
 		page, err := p.ListerWatcherWithContext.ListWithContext(ctx, o)
 		if err != nil {
-			return nil, err // client-go tells by its type what to do next
+			return nil, err // client-go decides by its type what to do next
 		}
 		items, err := meta.ExtractListWithAlloc(page)
 		if err != nil {

@@ -31,11 +31,11 @@ import (
 
 const (
 	mebibyte = 1 << 20
-	// memoryServer and memoryResource tell a process of this test what to fill its caches from, and with what.
+	// memoryServer and memoryResource say what a process of this test fills its caches from, and with what.
 	memoryServer, memoryResource = "TEST_CACHES_SERVER", "TEST_CACHES_RESOURCE"
 )
 
-// Objects that say they are ours, of the largest size that the API server allows, fill nobody's memory. The caches are those
+// Objects that say they are ours, of the largest size that the API server allows, fill no memory. The caches are those
 // of the manager, in a process of their own; the API server is a fake that answers in JSON.
 func TestTheMemoryThatFillingTheCachesTakes(t *testing.T) {
 	if server := os.Getenv(memoryServer); server != "" {
@@ -58,7 +58,8 @@ func TestTheMemoryThatFillingTheCachesTakes(t *testing.T) {
 			server := httptest.NewServer(hoard{c.count, c.large, c.streams})
 			defer server.Close()
 			run := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheMemoryThatFillingTheCachesTakes$", "-test.v")
-			run.Env = append(os.Environ(), memoryServer+"="+server.URL, memoryResource+"="+c.resource, "GOGC=100") // as in the manager, not in its tests
+			// as in the manager, not in its tests
+			run.Env = append(os.Environ(), memoryServer+"="+server.URL, memoryResource+"="+c.resource, "GOGC=100")
 			out, err := run.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -182,8 +183,9 @@ func (h hoard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // object is one of 1 MiB.
 func (h hoard) object(kind string, i int, bare bool) map[string]any {
-	metadata := map[string]any{"namespace": "tenant", "name": fmt.Sprintf("object-%d", i), "uid": fmt.Sprintf("uid-%d", i), "resourceVersion": strconv.Itoa(i + 1),
-		"labels": map[string]any{parts.LabelManagedBy: parts.ManagedBy},
+	metadata := map[string]any{"namespace": "tenant", "name": fmt.Sprintf("object-%d", i), "uid": fmt.Sprintf("uid-%d", i),
+		"resourceVersion": strconv.Itoa(i + 1),
+		"labels":          map[string]any{parts.LabelManagedBy: parts.ManagedBy},
 		"ownerReferences": []any{map[string]any{"apiVersion": "cache.mainstay-operator.io/v1alpha1", "kind": "Redis", "name": "victim",
 			"uid": "victim", "controller": true}}}
 	large := strings.Repeat("x", mebibyte)

@@ -65,7 +65,8 @@ func trimPod(pod *corev1.Pod) *corev1.Pod {
 			kept.Labels[key] = value
 		}
 	}
-	kept.Finalizers = slices.DeleteFunc(slices.Clone(pod.Finalizers), func(f string) bool { return !strings.HasPrefix(f, ownPrefix) || len(f) > maxText })
+	kept.Finalizers = slices.DeleteFunc(slices.Clone(pod.Finalizers),
+		func(f string) bool { return !strings.HasPrefix(f, ownPrefix) || len(f) > maxText })
 	kept.Finalizers = kept.Finalizers[:min(len(kept.Finalizers), maxGates)]
 	kept.Annotations = trimAnnotations(pod.Annotations)
 	kept.Annotations[converge.TrimmedAnnotation] = "true"
@@ -151,7 +152,8 @@ func trimProbe(p *corev1.Probe) *corev1.Probe {
 	return &corev1.Probe{PeriodSeconds: p.PeriodSeconds, FailureThreshold: p.FailureThreshold}
 }
 
-// trimStatuses keeps those of the containers that are kept. The ends of their messages share what is left: the guard's report is at the end.
+// trimStatuses keeps those of the containers that are kept. The ends of their messages share what is left: the guard's report is at
+// the end.
 func trimStatuses(all []corev1.ContainerStatus, of []corev1.Container, left *int) []corev1.ContainerStatus {
 	var kept []corev1.ContainerStatus
 	for _, s := range all {

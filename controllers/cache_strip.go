@@ -24,7 +24,7 @@ const (
 	maxAPIVersion = maxName + len("/") + 63
 )
 
-// ownPrefix begins the names of the operator's own annotations.
+// ownPrefix starts the names of the operator's own annotations.
 const ownPrefix = "mainstay-operator.io/"
 
 // strip removes from an object what no kind reads, before the cache keeps it. What it returns is bounded, but for objects of

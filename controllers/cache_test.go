@@ -71,13 +71,14 @@ func TestAChildThatHasLostItsLabelIsReadWhole(t *testing.T) {
 	set := &appsv1.StatefulSet{}
 	set.Namespace, set.Name, set.UID = "ns", "a", "uid"
 	set.Labels = map[string]string{parts.LabelManagedBy: "Helm"}
-	set.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cache.mainstay-operator.io/v1alpha1", Kind: "Redis", Name: "a", UID: "owner", Controller: ptr.To(true)}}
+	set.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cache.mainstay-operator.io/v1alpha1", Kind: "Redis", Name: "a", UID: "owner",
+		Controller: ptr.To(true)}}
 	if got := stripped(t, set); !converge.IsTrimmed(got) {
-		t.Errorf("nobody reads the rest of it: %+v", got)
+		t.Errorf("nothing reads the rest of it: %+v", got)
 	}
 	set.OwnerReferences[0].APIVersion = "example.org/v1"
 	if got := stripped(t, set); converge.IsTrimmed(got) {
-		t.Errorf("it is nobody's of ours, and is read live: %+v", got)
+		t.Errorf("it belongs to none of our objects, and is read live: %+v", got)
 	}
 }
 
@@ -95,7 +96,7 @@ func stripped[T client.Object](t *testing.T, obj T) T {
 	return once.(T)
 }
 
-// Of metadata there is what Converge reads, whoever wrote the rest of it.
+// Of metadata there is what Converge reads, whatever wrote the rest of it.
 func TestMetadataIsStripped(t *testing.T) {
 	long := strings.Repeat("x", maxName+1)
 	large := converge.SecretMetadata()
@@ -129,7 +130,8 @@ func TestMetadataIsStripped(t *testing.T) {
 
 // Whatever an object of each type holds, what is kept of it is bounded.
 func TestWhatTheCacheKeepsOfAnObjectIsBounded(t *testing.T) {
-	all := append(Children(), &corev1.Pod{}, &corev1.PersistentVolumeClaim{}, &appsv1.ReplicaSet{}, &unstructured.Unstructured{Object: map[string]any{}})
+	all := append(Children(), &corev1.Pod{}, &corev1.PersistentVolumeClaim{}, &appsv1.ReplicaSet{},
+		&unstructured.Unstructured{Object: map[string]any{}})
 	for _, empty := range all {
 		t.Run(fmt.Sprintf("%T", empty), func(t *testing.T) {
 			large := converge.AsCached(empty)
@@ -143,7 +145,7 @@ func TestWhatTheCacheKeepsOfAnObjectIsBounded(t *testing.T) {
 				t.Errorf("%d bytes are kept", size)
 			}
 			if _, bare := got.(*metav1.PartialObjectMetadata); !bare && (!converge.IsTrimmed(got) || got.GetLabels()[parts.LabelInstance] != "a") {
-				t.Errorf("nobody can tell that it is trimmed, or whose it is: %v", got)
+				t.Errorf("it does not show that it is trimmed, or whose it is: %v", got)
 			}
 			if !metav1.IsControlledBy(got, &metav1.ObjectMeta{UID: "owner"}) || got.GetAnnotations()[converge.AppliedAnnotation] != "hash" {
 				t.Error("what Converge needs is gone")
@@ -166,11 +168,13 @@ func TestWhatTheCacheKeepsOfAPod(t *testing.T) {
 	if got.Status.PodIP == "" {
 		t.Error("the status is gone")
 	}
-	if have, want := setFields(got.Spec), []string{"ActiveDeadlineSeconds", "Containers", "InitContainers", "NodeName", "SchedulingGates"}; !slices.Equal(have, want) {
+	if have, want := setFields(got.Spec), []string{"ActiveDeadlineSeconds", "Containers", "InitContainers", "NodeName",
+		"SchedulingGates"}; !slices.Equal(have, want) {
 		t.Errorf("of the spec: %q", have)
 	}
 	for _, c := range slices.Concat(got.Spec.Containers, got.Spec.InitContainers) {
-		if have, want := setFields(c), []string{"Image", "Name", "Ports", "ReadinessProbe", "Resources", "RestartPolicy", "StartupProbe", "TerminationMessagePolicy"}; !slices.Equal(have, want) {
+		if have, want := setFields(c), []string{"Image", "Name", "Ports", "ReadinessProbe", "Resources", "RestartPolicy", "StartupProbe",
+			"TerminationMessagePolicy"}; !slices.Equal(have, want) {
 			t.Errorf("of a container: %q", have)
 		}
 	}
@@ -186,14 +190,18 @@ func TestAPodThatIsTooLargeKeepsWhatDecidesOverIt(t *testing.T) {
 		pod.Labels = map[string]string{parts.LabelManagedBy: parts.ManagedBy, parts.LabelName: "redis", parts.LabelInstance: "a",
 			appsv1.ControllerRevisionHashLabelKey: "revision", ownPrefix + "role": "master"}
 		pod.Finalizers = []string{ownPrefix + "activity"}
-		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "a", UID: "owner", Controller: ptr.To(true)}}
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "a", UID: "owner",
+			Controller: ptr.To(true)}}
 		pod.Annotations = map[string]string{ownPrefix + "permit": "1 2 3"}
 		pod.Spec = corev1.PodSpec{NodeName: "node", SchedulingGates: []corev1.PodSchedulingGate{{Name: ownPrefix + "gate"}},
 			InitContainers: []corev1.Container{{Name: "init", Image: "init:1"}},
-			Containers:     []corev1.Container{{Name: "redis", Image: "redis:1", Ports: []corev1.ContainerPort{{Name: "redis", ContainerPort: 6379}}}}}
+			Containers: []corev1.Container{{Name: "redis", Image: "redis:1",
+				Ports: []corev1.ContainerPort{{Name: "redis", ContainerPort: 6379}}}}}
 		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", HostIP: "10.0.0.9", Reason: "Evicted",
-			Conditions:            []corev1.PodCondition{{Type: corev1.PodConditionType(ownPrefix + "in-sync"), Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}},
-			InitContainerStatuses: []corev1.ContainerStatus{{Name: "init", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}}},
+			Conditions: []corev1.PodCondition{{Type: corev1.PodConditionType(ownPrefix + "in-sync"), Status: corev1.ConditionTrue},
+				{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+			InitContainerStatuses: []corev1.ContainerStatus{{Name: "init",
+				State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}}},
 			ContainerStatuses: []corev1.ContainerStatus{{Name: "redis", RestartCount: 2, ContainerID: "id", State: corev1.ContainerState{
 				Terminated: &corev1.ContainerStateTerminated{ExitCode: 7, Message: "the end"}}}}}
 		return pod

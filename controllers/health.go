@@ -20,7 +20,7 @@ import (
 )
 
 // addHealthChecks adds the checks that the kubelet asks for: /readyz says whether this process could lead at once,
-// /healthz whether only a new process can go on. Neither asks the API server or a user's server: a restart mends none
+// /healthz whether only a new process can continue. Neither asks the API server or a user's server: a restart fixes none
 // of them.
 func addHealthChecks(ctx context.Context, mgr ctrl.Manager, namespaces []string, tracker *converge.ReconcileTracker) error {
 	watched := slices.Collect(maps.Keys(CacheOptions(namespaces).ByObject))
@@ -55,17 +55,17 @@ type cachesSynced struct{ atomic.Bool }
 func (*cachesSynced) NeedLeaderElection() bool { return false }
 
 // Start marks the caches as full until the process is to end.
-func (f *cachesSynced) Start(ctx context.Context) error {
-	f.Store(true)
+func (c *cachesSynced) Start(ctx context.Context) error {
+	c.Store(true)
 	<-ctx.Done()
-	f.Store(false)
+	c.Store(false)
 	return nil
 }
 
 var errCachesNotSynced = errors.New("the caches are not filled yet")
 
-func (f *cachesSynced) check(*http.Request) error {
-	if !f.Load() {
+func (c *cachesSynced) check(*http.Request) error {
+	if !c.Load() {
 		return errCachesNotSynced
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// Only a restart mends a stuck pass, and it wipes out every trace of it.
+// Only a restart ends a stuck pass, and it wipes out every trace of it.
 func TestAStuckPassFailsTheProbeAndIsLoggedOnce(t *testing.T) {
 	var logged []string
 	log := funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
@@ -22,7 +22,7 @@ func TestAStuckPassFailsTheProbeAndIsLoggedOnce(t *testing.T) {
 	check := livenessCheck(passes, log)
 	pass := passes.Start(t.Context(), "Redis", types.NamespacedName{Namespace: "shop", Name: "a"})
 	if err := check(nil); err != nil {
-		t.Errorf("a pass that has just begun: %v", err)
+		t.Errorf("a pass that has just started: %v", err)
 	}
 	clock.SetTime(clock.Now().Add(time.Hour))
 	for range 3 {
@@ -30,7 +30,8 @@ func TestAStuckPassFailsTheProbeAndIsLoggedOnce(t *testing.T) {
 			t.Error("a pass of an hour is no fault")
 		}
 	}
-	if len(logged) != 1 || !strings.Contains(logged[0], "shop/a") || !strings.Contains(logged[0], "TestAStuckPassFailsTheProbeAndIsLoggedOnce") {
+	if len(logged) != 1 || !strings.Contains(logged[0], "shop/a") ||
+		!strings.Contains(logged[0], "TestAStuckPassFailsTheProbeAndIsLoggedOnce") {
 		t.Errorf("want the object and the stacks once, got %q", logged)
 	}
 	pass.End()

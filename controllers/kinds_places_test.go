@@ -29,17 +29,19 @@ func (k kind) checkPages(t *testing.T, name string) {
 	}
 }
 
-// checkFolder checks the files of the kind's package. Nothing else notices a release_test.go that is missing: the next release
-// would not keep the kind's objects, and no upgrade would be compared with them.
+// checkFolder checks the files of the kind's package, or of the packages below it that a large kind has. Nothing else notices a
+// release_test.go that is missing: the next release would not keep the kind's objects, and no upgrade would be compared with them.
 func (k kind) checkFolder(t *testing.T) {
 	folder := k.folder()
-	files := []string{"controller.go", "status.go", "status_test.go", "release_test.go"}
+	files := [][]string{{"controller.go"}, {"status.go", "internal/status/status.go"},
+		{"status_test.go", "internal/status/status_test.go"}, {"release_test.go", "internal/children/release_test.go"}}
 	if k.owned != nil {
-		files = append(files, "resources.go", "resources_test.go")
+		files = append(files, []string{"resources.go", "internal/children/children.go"},
+			[]string{"resources_test.go", "internal/children/children_test.go"})
 	}
-	for _, file := range files {
-		if contentOf(t, folder+"/"+file) == "" {
-			t.Errorf("%s has no %s", folder, file)
+	for _, places := range files {
+		if !slices.ContainsFunc(places, func(file string) bool { return contentOf(t, folder+"/"+file) != "" }) {
+			t.Errorf("%s has no %s", folder, strings.Join(places, " and no "))
 		}
 	}
 	if !strings.Contains(contentOf(t, "docs/architecture.md"), "`"+folder+"`") {

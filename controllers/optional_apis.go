@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// newOptionalAPIs gives the optional APIs a cache of their own: the manager's cache must be told of every type that it
+// newOptionalAPIs gives the optional APIs a cache of their own: the manager's cache must know every type that it
 // selects by label, and refuses one that the cluster lacks.
 func newOptionalAPIs(mgr ctrl.Manager, namespaces []string) (*converge.OptionalAPIs, error) {
 	options := CacheOptions(namespaces)
@@ -25,7 +25,8 @@ func newOptionalAPIs(mgr ctrl.Manager, namespaces []string) (*converge.OptionalA
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of types that a cluster may lack: %w", err)
 	}
-	return &converge.OptionalAPIs{Cache: made, Mapper: mgr.GetRESTMapper(), Clock: clock.RealClock{}}, mgr.Add(managedCache{lenientCache{made}})
+	return &converge.OptionalAPIs{Cache: made, Mapper: mgr.GetRESTMapper(), Clock: clock.RealClock{}},
+		mgr.Add(managedCache{lenientCache{made}})
 }
 
 // optionalSyncTimeout bounds the wait for types that a cluster may lack. One that cannot be listed, because a right is
@@ -36,9 +37,9 @@ const optionalSyncTimeout = 10 * time.Second
 type managedCache struct{ cache.Cache }
 
 // GetCache makes the manager treat it as a cache.
-func (f managedCache) GetCache() cache.Cache { return f.Cache }
+func (m managedCache) GetCache() cache.Cache { return m.Cache }
 
-// lenientCache is a cache that nobody waits for longer than optionalSyncTimeout.
+// lenientCache is a cache that is not waited for longer than optionalSyncTimeout.
 type lenientCache struct{ cache.Cache }
 
 // WaitForCacheSync gives up after optionalSyncTimeout and reports success anyway.

@@ -63,7 +63,7 @@ func ImagesFromEnv() Images {
 // SetupAll adds every kind to the manager, and the controller that asks OLM to hold upgrades.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if o.Identity == "" {
-		return errors.New("Options.Identity must name this process: what it writes is told from what others write by that")
+		return errors.New("Options.Identity must name this process: that distinguishes what it writes from what others write")
 	}
 	mgr.GetLogger().Info("watching", "namespaces", cmp.Or(strings.Join(o.Namespaces, ","), "all"))
 	tracker := &converge.ReconcileTracker{Clock: clock.RealClock{}}
@@ -95,7 +95,8 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	all := shared{converger, converge.NewSecretReader(mgr.GetCache(), mgr.GetAPIReader()), converge.NewConfigMapReader(mgr.GetCache(), mgr.GetAPIReader()),
+	all := shared{converger, converge.NewSecretReader(mgr.GetCache(), mgr.GetAPIReader()),
+		converge.NewConfigMapReader(mgr.GetCache(), mgr.GetAPIReader()),
 		o.Images, cluster}
 	for _, k := range kinds {
 		if err := k.newReconciler(all).SetupWithManager(mgr); err != nil {
@@ -111,7 +112,8 @@ func setupUpgradeable(mgr ctrl.Manager, condition types.NamespacedName, tracker 
 		mgr.GetLogger().Info("no upgrade is held: OPERATOR_CONDITION_NAME, which OLM sets, is not set")
 		return nil
 	}
-	holding := &upgradeable.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Condition: condition, Tracker: tracker, Clock: clock.RealClock{}}
+	holding := &upgradeable.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Condition: condition, Tracker: tracker,
+		Clock: clock.RealClock{}}
 	if err := holding.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up what holds upgrades: %w", err)
 	}

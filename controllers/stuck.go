@@ -55,7 +55,8 @@ func (s stuckStore) get(ctx context.Context) (*corev1.ConfigMap, []converge.Stuc
 	}
 	objects, err := converge.ParseStuck(kept.Data[stuckKey])
 	if err != nil {
-		s.log.Error(err, "the ConfigMap of stuck objects cannot be parsed and is ignored; delete it, or the next note replaces it", "namespace", s.namespace, "name", stuckName)
+		s.log.Error(err, "the ConfigMap of stuck objects cannot be parsed and is ignored; delete it, or the next note replaces it", "namespace",
+			s.namespace, "name", stuckName)
 	}
 	return kept, objects, nil
 }
@@ -66,8 +67,8 @@ func (s stuckStore) add(ctx context.Context, seen []converge.StuckObject) error 
 	if err != nil {
 		return err
 	}
-	for _, one := range seen {
-		objects = converge.AddStuck(objects, one)
+	for _, object := range seen {
+		objects = converge.AddStuck(objects, object)
 	}
 	text, err := converge.FormatStuck(objects)
 	if err != nil {
@@ -108,31 +109,32 @@ func newStuckWatcher(mgr ctrl.Manager, namespace string, tracker *converge.Recon
 func (*stuckWatcher) NeedLeaderElection() bool { return true }
 
 // Start looks every ten seconds until the process no longer leads.
-func (w *stuckWatcher) Start(ctx context.Context) error {
-	ticker := w.clock.NewTicker(stuckInterval)
+func (s *stuckWatcher) Start(ctx context.Context) error {
+	ticker := s.clock.NewTicker(stuckInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C():
-			if err := w.look(ctx); err != nil {
-				w.store.log.Error(err, "the list of stuck objects could not be read or written; it is tried again", "after", stuckInterval.String())
+			if err := s.look(ctx); err != nil {
+				s.store.log.Error(err, "the list of stuck objects could not be read or written; it is tried again", "after", stuckInterval.String())
 			}
 		}
 	}
 }
 
 // look also reads the register, should that have failed when the controllers started.
-func (w *stuckWatcher) look(ctx context.Context) error {
+func (s *stuckWatcher) look(ctx context.Context) error {
 	ctx, done := context.WithTimeout(ctx, noteTimeout)
 	defer done()
-	report := w.tracker.ReportUnending(func(objects []converge.StuckObject) error {
-		if err := w.store.add(ctx, objects); err != nil {
+	report := s.tracker.ReportUnending(func(objects []converge.StuckObject) error {
+		if err := s.store.add(ctx, objects); err != nil {
 			return fmt.Errorf("noting %v for the next leader: %w", objects, err)
 		}
-		w.store.log.Info("the reconciliation of these objects does not end: they are noted for the next leader, which reconciles them last", "objects", fmt.Sprint(objects))
+		s.store.log.Info("the reconciliation of these objects does not end: they are noted for the next leader, which reconciles them last",
+			"objects", fmt.Sprint(objects))
 		return nil
 	})
-	return errors.Join(report, w.register.ReadOnce(ctx))
+	return errors.Join(report, s.register.ReadOnce(ctx))
 }

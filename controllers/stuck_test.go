@@ -51,7 +51,8 @@ func newStuckCluster(t *testing.T) *stuckCluster {
 		objects = append(objects, redis)
 	}
 	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&cachev1alpha1.Redis{}).
-		WithInterceptorFuncs(interceptor.Funcs{Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+		WithInterceptorFuncs(interceptor.Funcs{Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, into client.Object,
+			options ...client.GetOption) error {
 			if _, is := into.(*cachev1alpha1.Redis); is && c.slow {
 				<-ctx.Done()
 				return ctx.Err()
@@ -67,21 +68,21 @@ type stuckProcess struct {
 	tracker *converge.ReconcileTracker
 	alive   func() error
 	end     context.CancelFunc
-	began   time.Time
+	started time.Time
 
 	mu     sync.Mutex
-	served map[string]time.Duration // by name, when its first pass began
+	served map[string]time.Duration // by name, when its first pass started
 }
 
 // startLeader starts one, which reconciles all objects, the one that will be stuck first.
-func (c *stuckCluster) startLeader() *stuckProcess {
-	ctx, end := context.WithCancel(c.t.Context())
+func (s *stuckCluster) startLeader() *stuckProcess {
+	ctx, end := context.WithCancel(s.t.Context())
 	tracker := &converge.ReconcileTracker{Clock: clock.RealClock{}}
-	store := stuckStore{c, c, "operators", logr.Discard()}
+	store := stuckStore{s, s, "operators", logr.Discard()}
 	register := &converge.StuckRegister{Read: store.read, Clock: clock.RealClock{}}
 	go func() { _ = (&stuckWatcher{tracker, register, store, clock.RealClock{}}).Start(ctx) }()
-	converger := &converge.Converger{Client: c, APIReader: c, Tracker: tracker, Stuck: register, Events: events.NewFakeRecorder(100)}
-	p := &stuckProcess{stuckCluster: c, tracker: tracker, end: end, began: time.Now(), served: map[string]time.Duration{}}
+	converger := &converge.Converger{Client: s, APIReader: s, Tracker: tracker, Stuck: register, Events: events.NewFakeRecorder(100)}
+	p := &stuckProcess{stuckCluster: s, tracker: tracker, end: end, started: time.Now(), served: map[string]time.Duration{}}
 	check := livenessCheck(tracker, logr.Discard())
 	p.alive = func() error { return check(nil) }
 	options := converger.ProbingOptions(&cachev1alpha1.Redis{})
@@ -106,65 +107,68 @@ func (c *stuckCluster) startLeader() *stuckProcess {
 }
 
 // pass runs one as controller-runtime does.
-func (p *stuckProcess) pass(ctx context.Context, c *converge.Converger, request ctrl.Request, timeout time.Duration) {
+func (s *stuckProcess) pass(ctx context.Context, c *converge.Converger, request ctrl.Request, timeout time.Duration) {
 	ctx, done := context.WithTimeout(ctx, timeout)
 	defer done()
-	_, _ = converge.Reconcile(ctx, c, request, &cachev1alpha1.Redis{}, func(_ context.Context, redis *cachev1alpha1.Redis, _ converge.SaveStatus) (ctrl.Result, error) {
-		p.note(redis.Name)
-		if redis.Name == "stuck" && !p.ends {
-			<-p.never // a computation asks no context
-		}
-		return ctrl.Result{}, nil
-	})
+	_, _ = converge.Reconcile(ctx, c, request, &cachev1alpha1.Redis{},
+		func(_ context.Context, redis *cachev1alpha1.Redis, _ converge.SaveStatus) (ctrl.Result, error) {
+			s.note(redis.Name)
+			if redis.Name == "stuck" && !s.ends {
+				<-s.never // a computation asks no context
+			}
+			return ctrl.Result{}, nil
+		})
 }
 
-func (p *stuckProcess) note(name string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, already := p.served[name]; !already {
-		p.served[name] = time.Since(p.began)
+func (s *stuckProcess) note(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, already := s.served[name]; !already {
+		s.served[name] = time.Since(s.started)
 	}
 }
 
 // runUntilStuck returns for how long the process was alive; it gives up after an hour.
-func (p *stuckProcess) runUntilStuck() time.Duration {
-	began := time.Now()
-	for time.Since(began) < time.Hour {
+func (s *stuckProcess) runUntilStuck() time.Duration {
+	start := time.Now()
+	for time.Since(start) < time.Hour {
 		<-time.After(20 * time.Second) // as the kubelet asks
-		if p.alive() != nil {
+		if s.alive() != nil {
 			break
 		}
 	}
-	p.end()
+	s.end()
 	synctest.Wait()
-	return time.Since(began)
+	return time.Since(start)
 }
 
-func (c *stuckCluster) noted() []converge.StuckObject {
-	c.t.Helper()
-	objects, err := stuckStore{c, c, "operators", logr.Discard()}.read(c.t.Context())
+func (s *stuckCluster) noted() []converge.StuckObject {
+	s.t.Helper()
+	objects, err := stuckStore{s, s, "operators", logr.Discard()}.read(s.t.Context())
 	if err != nil {
-		c.t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	return objects
 }
 
-func (c *stuckCluster) redis(name string) *cachev1alpha1.Redis {
-	c.t.Helper()
+func (s *stuckCluster) redis(name string) *cachev1alpha1.Redis {
+	s.t.Helper()
 	redis := &cachev1alpha1.Redis{}
-	if err := c.Get(c.t.Context(), types.NamespacedName{Namespace: "shop", Name: name}, redis); err != nil {
-		c.t.Fatal(err)
+	if err := s.Get(s.t.Context(), types.NamespacedName{Namespace: "shop", Name: name}, redis); err != nil {
+		s.t.Fatal(err)
 	}
 	return redis
 }
 
 // expectLife runs the leader until it is stuck or an hour has passed. It serves so many objects, the one that is named
 // "stuck" after that time, and the others at once.
-func (p *stuckProcess) expectLife(shortest, longest time.Duration, objects int, stuckAfter time.Duration) {
-	p.t.Helper()
-	lived := p.runUntilStuck()
-	if lived < shortest || lived > longest || len(p.served) != objects || p.served["stuck"] != stuckAfter || p.served["b"]+p.served["c"]+p.served["d"]+p.served["e"] != 0 {
-		p.t.Errorf("it lived for %s and served %v, want from %s to %s and %d objects, the stuck one after %s", lived, p.served, shortest, longest, objects, stuckAfter)
+func (s *stuckProcess) expectLife(shortest, longest time.Duration, objects int, stuckAfter time.Duration) {
+	s.t.Helper()
+	lived := s.runUntilStuck()
+	if lived < shortest || lived > longest || len(s.served) != objects || s.served["stuck"] != stuckAfter ||
+		s.served["b"]+s.served["c"]+s.served["d"]+s.served["e"] != 0 {
+		s.t.Errorf("it lived for %s and served %v, want from %s to %s and %d objects, the stuck one after %s", lived, s.served, shortest, longest,
+			objects, stuckAfter)
 	}
 }
 
@@ -175,7 +179,8 @@ func TestAStuckObjectStopsTwoLeadersAndIsLastForTheSecond(t *testing.T) {
 		c := newStuckCluster(t)
 		expectNoted := func(restarts int) {
 			t.Helper()
-			if got := c.noted(); len(got) != 1 || got[0].Name != "stuck" || got[0].UID != "stuck" || got[0].Generation != 1 || got[0].Restarts != restarts {
+			if got := c.noted(); len(got) != 1 || got[0].Name != "stuck" || got[0].UID != "stuck" || got[0].Generation != 1 ||
+				got[0].Restarts != restarts {
 				t.Fatalf("noted: %v", got)
 			}
 		}
@@ -224,7 +229,8 @@ func TestTheConfigMapOfStuckObjectsCanBeAnything(t *testing.T) {
 	}
 	store := stuckStore{c, c, "operators", logr.Discard()}
 	for i := range 2 {
-		if err := store.add(t.Context(), []converge.StuckObject{{Kind: "Redis", Namespace: "shop", Name: fmt.Sprint(i), LastSeen: time.Now()}}); err != nil {
+		if err := store.add(t.Context(), []converge.StuckObject{{Kind: "Redis", Namespace: "shop", Name: fmt.Sprint(i),
+			LastSeen: time.Now()}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -232,9 +238,10 @@ func TestTheConfigMapOfStuckObjectsCanBeAnything(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	refused := errors.New("no")
-	failing := interceptor.NewClient(c.WithWatch, interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
-		return refused
-	}})
+	failing := interceptor.NewClient(c.WithWatch,
+		interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return refused
+		}})
 	if err := (stuckStore{failing, failing, "operators", logr.Discard()}).add(t.Context(), c.noted()); !errors.Is(err, refused) {
 		t.Errorf("what could not be read would be lost: %v", err)
 	}

@@ -17,11 +17,11 @@ import (
 //     pod whose UID the status already holds;
 //   - a UID, once in the status, is never replaced: every write of the status is
 //     refused when it was made from an older one;
-//   - the next attempt begins only after a live read showed the end of the last;
+//   - the next attempt starts only after a live read showed the end of the last;
 //   - the container refuses to be started twice (see guardCommand).
 //
 // An attempt ends with the command's container, whatever containers that an admission
-// webhook put beside it do (see commandEnded); those that go on are removed with the
+// webhook added to it do (see commandEnded); those that continue to run are removed with the
 // pod once the end is written down.
 //
 // So a pod that a lost response, a stale cache or a stopped leader made once too
@@ -71,7 +71,7 @@ func nextStep(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
 	return stepWait
 }
 
-// decideNextAttempt decides whether the next attempt begins. An attempt that is never to start
+// decideNextAttempt decides whether the next attempt starts. An attempt that is never to start
 // is journaled too, so that its end has a place to be written to.
 func decideNextAttempt(a *egov1.Activity, now time.Time) step {
 	switch {
@@ -129,7 +129,7 @@ type verdict int
 const (
 	// verdictKeep does nothing: the pod is the current attempt's, is not settled yet, or ends by itself.
 	verdictKeep verdict = iota
-	// verdictRelease removes our finalizer: the result is written down, or nobody is left to write it.
+	// verdictRelease removes our finalizer: the result is recorded, or no object is left to record it in.
 	verdictRelease
 	// verdictDiscard deletes the pod: it was made once too often and can never start, or somebody else's container keeps
 	// it alive though the command's end is written down.
@@ -162,7 +162,7 @@ func verdictFor(a *egov1.Activity, pod *corev1.Pod) verdict {
 	return verdictDiscard
 }
 
-// verdictAfterEnd decides for a pod whose end is written down. Its finalizer goes last: nobody
+// verdictAfterEnd decides for a pod whose end is recorded. Its finalizer goes last: no one
 // looks after a pod without it.
 func verdictAfterEnd(pod *corev1.Pod) verdict {
 	switch {

@@ -68,7 +68,7 @@ func (r *Reconciler) getLiveActivity(ctx context.Context, key types.NamespacedNa
 }
 
 // labelAndMark puts our labels and the mark of its start on the current attempt's pod. Without the
-// labels nobody would tell us of its end, nor release it when the Activity is deleted; by the
+// labels no event would report its end to us, nor release it when the Activity is deleted; by the
 // mark a second start is recognized.
 func (r *Reconciler) labelAndMark(ctx context.Context, a *egov1.Activity, pod *corev1.Pod) error {
 	if pod == nil || !hasFinalizer(pod) || pod.UID != currentAttempt(a).PodUID {

@@ -14,7 +14,8 @@ import (
 
 // Of a large pod, the cache has our finalizer only. A patch that was made from that would remove all others, too.
 func TestAFinalizerOfSomebodyElseStaysOnALargePod(t *testing.T) {
-	live := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "uid", Finalizers: []string{"example.org/theirs", finalizer}}}
+	live := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "uid",
+		Finalizers: []string{"example.org/theirs", finalizer}}}
 	cluster := fake.NewClientBuilder().WithObjects(live).Build()
 	if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(live), live); err != nil {
 		t.Fatal(err)
@@ -28,7 +29,8 @@ func TestAFinalizerOfSomebodyElseStaysOnALargePod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(live), live); err != nil || !slices.Equal(live.Finalizers, []string{"example.org/theirs"}) {
+	if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(live), live); err != nil ||
+		!slices.Equal(live.Finalizers, []string{"example.org/theirs"}) {
 		t.Errorf("finalizers are %q, %v", live.Finalizers, err)
 	}
 }

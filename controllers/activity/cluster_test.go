@@ -58,8 +58,8 @@ type fakeCluster struct {
 	now       time.Time
 	// neverStarts is true while the kubelet binds pods but starts none.
 	neverStarts bool
-	// sidecarState is the state of a container beside the command's, while the pod runs;
-	// one that runs goes on until the pod is deleted. Nil: there is none.
+	// sidecarState is the state of a container next to the command's, while the pod runs;
+	// one that runs continues until the pod is deleted. Nil: there is none.
 	sidecarState *corev1.ContainerState
 
 	uids        int
@@ -88,84 +88,86 @@ func newFakeCluster(t *testing.T, exits ...int32) *fakeCluster {
 }
 
 // sidecar is what an admission webhook adds to pods.
-var sidecar = corev1.Container{Name: "beside", Image: "beside"}
+var sidecar = corev1.Container{Name: "sidecar", Image: "sidecar"}
 
-func (w *fakeCluster) must(err error) {
-	w.t.Helper()
+func (f *fakeCluster) must(err error) {
+	f.t.Helper()
 	if client.IgnoreNotFound(err) != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
 // submit creates the Activity as a user would.
-func (w *fakeCluster) submit(spec egov1.ActivitySpec) {
-	w.t.Helper()
+func (f *fakeCluster) submit(spec egov1.ActivitySpec) {
+	f.t.Helper()
 	spec.Command = "true"
-	w.must(w.server.Create(context.Background(), &egov1.Activity{
-		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Generation: 1, CreationTimestamp: metav1.NewTime(w.now)}, Spec: spec,
+	f.must(f.server.Create(context.Background(), &egov1.Activity{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Generation: 1, CreationTimestamp: metav1.NewTime(f.now)},
+		Spec:       spec,
 	}))
 }
 
 // activity returns the Activity as the server has it; nil when it is gone.
-func (w *fakeCluster) activity() *egov1.Activity {
+func (f *fakeCluster) activity() *egov1.Activity {
 	var a egov1.Activity
-	err := w.server.Get(context.Background(), key, &a)
-	w.must(err)
+	err := f.server.Get(context.Background(), key, &a)
+	f.must(err)
 	if err != nil {
 		return nil
 	}
 	return &a
 }
 
-func (w *fakeCluster) pods() []corev1.Pod {
+func (f *fakeCluster) pods() []corev1.Pod {
 	var list corev1.PodList
-	w.must(w.server.List(context.Background(), &list, client.InNamespace(key.Namespace)))
+	f.must(f.server.List(context.Background(), &list, client.InNamespace(key.Namespace)))
 	return list.Items
 }
 
 // checkInvariants checks that per attempt at most one pod ever starts, and never while an earlier
 // attempt of the same Activity may still run. It calls no Fatal, as it also runs on a leader's goroutine.
-func (w *fakeCluster) checkInvariants() {
-	w.t.Helper()
-	pods, a := w.pods(), w.activity()
+func (f *fakeCluster) checkInvariants() {
+	f.t.Helper()
+	pods, a := f.pods(), f.activity()
 	for i := range pods {
 		p := &pods[i]
 		if journaled(a, p) && !hasFinalizer(p) && !podEnded(p) && p.DeletionTimestamp.IsZero() {
-			w.t.Errorf("pod %s was let go before its end", p.Name)
+			f.t.Errorf("pod %s was let go before its end", p.Name)
 		}
-		if isGated(p) || !hasFinalizer(p) && w.ungatedUIDs[p.Name] == "" {
+		if isGated(p) || !hasFinalizer(p) && f.ungatedUIDs[p.Name] == "" {
 			continue
 		}
-		if one, known := w.ungatedUIDs[p.Name]; known && one != p.UID {
-			w.t.Errorf("attempt %s was started twice: pods %s and %s", p.Name, one, p.UID)
+		if one, known := f.ungatedUIDs[p.Name]; known && one != p.UID {
+			f.t.Errorf("attempt %s was started twice: pods %s and %s", p.Name, one, p.UID)
 		}
-		if w.ungatedUIDs[p.Name] == "" {
-			w.checkRetryTime(a, p)
+		if f.ungatedUIDs[p.Name] == "" {
+			f.checkRetryTime(a, p)
 		}
-		w.ungatedUIDs[p.Name] = p.UID
-		w.checkExclusive(p, pods)
+		f.ungatedUIDs[p.Name] = p.UID
+		f.checkExclusive(p, pods)
 	}
 }
 
-// checkRetryTime checks that the attempt did not begin before the one before it was over for long enough.
-func (w *fakeCluster) checkRetryTime(a *egov1.Activity, p *corev1.Pod) {
-	w.t.Helper()
+// checkRetryTime checks that the attempt did not start before the one before it was over for long enough.
+func (f *fakeCluster) checkRetryTime(a *egov1.Activity, p *corev1.Pod) {
+	f.t.Helper()
 	if a == nil {
 		return
 	}
 	for i := range a.Status.Attempts {
-		if i > 0 && a.Status.Attempts[i].PodUID == p.UID && w.now.Before(retryTime(a, &a.Status.Attempts[i-1])) {
-			w.t.Errorf("attempt %d began at %s, due %s", i+1, w.now, retryTime(a, &a.Status.Attempts[i-1]))
+		if i > 0 && a.Status.Attempts[i].PodUID == p.UID && f.now.Before(retryTime(a, &a.Status.Attempts[i-1])) {
+			f.t.Errorf("attempt %d started at %s, due %s", i+1, f.now, retryTime(a, &a.Status.Attempts[i-1]))
 		}
 	}
 }
 
-// checkExclusive checks that no other attempt of the same Activity may still run beside this one.
-func (w *fakeCluster) checkExclusive(p *corev1.Pod, pods []corev1.Pod) {
-	w.t.Helper()
+// checkExclusive checks that no other attempt of the same Activity may still run in parallel to this one.
+func (f *fakeCluster) checkExclusive(p *corev1.Pod, pods []corev1.Pod) {
+	f.t.Helper()
 	for i := range pods {
-		if other := &pods[i]; other.Name != p.Name && nameWithoutAttempt(other) == nameWithoutAttempt(p) && !isGated(other) && !commandEnded(other) && !commandEnded(p) {
-			w.t.Errorf("%s and %s run at the same time", p.Name, other.Name)
+		if other := &pods[i]; other.Name != p.Name && nameWithoutAttempt(other) == nameWithoutAttempt(p) && !isGated(other) &&
+			!commandEnded(other) && !commandEnded(p) {
+			f.t.Errorf("%s and %s run at the same time", p.Name, other.Name)
 		}
 	}
 }
@@ -178,46 +180,47 @@ func journaled(a *egov1.Activity, p *corev1.Pod) bool {
 func nameWithoutAttempt(p *corev1.Pod) string { return p.Name[:strings.LastIndex(p.Name, "-")] }
 
 // kubelet binds, starts and ends pods, each by one step, and collects orphans.
-func (w *fakeCluster) kubelet() {
-	w.t.Helper()
-	a := w.activity()
-	for _, p := range w.pods() {
+func (f *fakeCluster) kubelet() {
+	f.t.Helper()
+	a := f.activity()
+	for _, p := range f.pods() {
 		owner := metav1.GetControllerOf(&p)
 		switch {
 		case p.DeletionTimestamp.IsZero() && owner != nil && (a == nil || a.UID != owner.UID):
-			w.must(w.server.Delete(context.Background(), &p))
+			f.must(f.server.Delete(context.Background(), &p))
 		case isGated(&p) || podEnded(&p):
 		case p.Spec.NodeName == "":
 			p.Spec.NodeName = "node-1"
-			w.must(w.server.Update(context.Background(), &p))
+			f.must(f.server.Update(context.Background(), &p))
 		case commandStatus(&p).State.Terminated != nil:
-			w.reportStatus(&p, phaseOf(commandStatus(&p).State.Terminated.ExitCode), commandStatus(&p).State)
+			f.reportStatus(&p, phaseOf(commandStatus(&p).State.Terminated.ExitCode), commandStatus(&p).State)
 		case commandStatus(&p).State.Running == nil && !p.DeletionTimestamp.IsZero(): // it is not started any more
-			w.reportStatus(&p, corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: reasonStatusUnknown}})
-		case commandStatus(&p).State.Running == nil && w.neverStarts:
+			f.reportStatus(&p, corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137,
+				Reason: reasonStatusUnknown}})
+		case commandStatus(&p).State.Running == nil && f.neverStarts:
 		case commandStatus(&p).State.Running == nil:
-			w.ranPods[p.UID] = true
-			w.reportStatus(&p, corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: testTime}})
+			f.ranPods[p.UID] = true
+			f.reportStatus(&p, corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: testTime}})
 		default:
-			w.endCommand(&p)
+			f.endCommand(&p)
 		}
 	}
-	w.checkInvariants()
+	f.checkInvariants()
 }
 
-func (w *fakeCluster) endCommand(p *corev1.Pod) {
+func (f *fakeCluster) endCommand(p *corev1.Pod) {
 	var attempt int
 	_, err := fmt.Sscanf(p.Name[strings.LastIndex(p.Name, "-"):], "-%d", &attempt)
-	w.must(err)
-	code := w.exitCodes[min(attempt, len(w.exitCodes))-1]
+	f.must(err)
+	code := f.exitCodes[min(attempt, len(f.exitCodes))-1]
 	switch {
 	case !p.DeletionTimestamp.IsZero():
 		code = 143
 	case code == runsForever:
 		return
 	}
-	w.reportStatus(p, phaseOf(code), corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-		ExitCode: code, StartedAt: testTime, FinishedAt: metav1.NewTime(w.now),
+	f.reportStatus(p, phaseOf(code), corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: code, StartedAt: testTime, FinishedAt: metav1.NewTime(f.now),
 	}})
 }
 
@@ -229,10 +232,10 @@ func phaseOf(code int32) corev1.PodPhase {
 }
 
 // reportStatus writes the kubelet's report: a pod reaches its final phase when all its containers have ended.
-func (w *fakeCluster) reportStatus(p *corev1.Pod, phase corev1.PodPhase, state corev1.ContainerState) {
+func (f *fakeCluster) reportStatus(p *corev1.Pod, phase corev1.PodPhase, state corev1.ContainerState) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: appName, ContainerID: "test://" + string(p.UID), State: state}}
-	if w.sidecarState != nil {
-		other := *w.sidecarState
+	if f.sidecarState != nil {
+		other := *f.sidecarState
 		switch {
 		case !p.DeletionTimestamp.IsZero() && other.Terminated == nil:
 			phase, other = corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}
@@ -244,7 +247,7 @@ func (w *fakeCluster) reportStatus(p *corev1.Pod, phase corev1.PodPhase, state c
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: sidecar.Name, State: other})
 	}
 	p.Status.Phase = phase
-	w.must(w.server.Status().Update(context.Background(), p))
+	f.must(f.server.Status().Update(context.Background(), p))
 }
 
 // operator is one process: a reconciler, its cache, and its connection to the server.
@@ -256,19 +259,19 @@ type operator struct {
 	intercept func(call string, do func() error) error
 }
 
-func (w *fakeCluster) operator() *operator {
-	w.operators++
-	o := &operator{cluster: w, intercept: func(_ string, do func() error) error { return do() }}
+func (f *fakeCluster) operator() *operator {
+	f.operators++
+	o := &operator{cluster: f, intercept: func(_ string, do func() error) error { return do() }}
 	through := func(call string, do func() error) error {
 		return o.intercept(call, func() error {
 			err := do()
 			if !strings.HasPrefix(call, "get") {
-				w.checkInvariants()
+				f.checkInvariants()
 			}
 			return err
 		})
 	}
-	wire := interceptor.NewClient(w.server, interceptor.Funcs{
+	wire := interceptor.NewClient(f.server, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 			return through(fmt.Sprintf("get %T", obj), func() error { return c.Get(ctx, k, obj, opts...) })
 		},
@@ -281,7 +284,8 @@ func (w *fakeCluster) operator() *operator {
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
 			return through(fmt.Sprintf("delete %T", obj), func() error { return c.Delete(ctx, obj, opts...) })
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			return through(fmt.Sprintf("patch %T/%s", obj, sub), func() error { return c.SubResource(sub).Patch(ctx, obj, p, opts...) })
 		},
 	})
@@ -290,9 +294,9 @@ func (w *fakeCluster) operator() *operator {
 		Converger:    converge.Converger{Client: o.cache, APIReader: wire, Events: &events.FakeRecorder{}},
 		Users:        converge.NewConfigMapReader(metadataCache{wire: wire}, wire),
 		Output:       podNameOutput{},
-		Clock:        clocktesting.NewFakePassiveClock(w.now),
+		Clock:        clocktesting.NewFakePassiveClock(f.now),
 		DefaultImage: "busybox",
-		GuardImage:   fmt.Sprintf("operator:%d", w.operators), // each is of a release of its own
+		GuardImage:   fmt.Sprintf("operator:%d", f.operators), // each is of a release of its own
 	}
 	o.Finalize = o.finalize
 	o.sync()
@@ -334,12 +338,12 @@ func (o *operator) runUntilQuiet() {
 	}
 }
 
-func (w *fakeCluster) resourceVersions() string {
+func (f *fakeCluster) resourceVersions() string {
 	var all []string
-	if a := w.activity(); a != nil {
+	if a := f.activity(); a != nil {
 		all = append(all, a.ResourceVersion)
 	}
-	for _, p := range w.pods() {
+	for _, p := range f.pods() {
 		all = append(all, p.Name, p.ResourceVersion)
 	}
 	return strings.Join(all, " ")
@@ -351,8 +355,8 @@ type metadataCache struct {
 	wire client.Reader
 }
 
-func (v metadataCache) Get(ctx context.Context, at client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-	return v.wire.Get(ctx, at, obj, opts...)
+func (m metadataCache) Get(ctx context.Context, at client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	return m.wire.Get(ctx, at, obj, opts...)
 }
 
 // laggingCache answers reads with what was last synced.
@@ -362,20 +366,20 @@ type laggingCache struct {
 	pods     []corev1.Pod
 }
 
-func (c *laggingCache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
-	if c.activity == nil {
+func (l *laggingCache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	if l.activity == nil {
 		return apierrors.NewNotFound(egov1.GroupVersion.WithResource("activities").GroupResource(), key.Name)
 	}
-	c.activity.DeepCopyInto(obj.(*egov1.Activity))
+	l.activity.DeepCopyInto(obj.(*egov1.Activity))
 	return nil
 }
 
-func (c *laggingCache) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (l *laggingCache) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	var o client.ListOptions
 	o.ApplyOptions(opts)
-	for i := range c.pods {
-		if o.LabelSelector.Matches(labels.Set(c.pods[i].Labels)) {
-			list.(*corev1.PodList).Items = append(list.(*corev1.PodList).Items, *c.pods[i].DeepCopy())
+	for i := range l.pods {
+		if o.LabelSelector.Matches(labels.Set(l.pods[i].Labels)) {
+			list.(*corev1.PodList).Items = append(list.(*corev1.PodList).Items, *l.pods[i].DeepCopy())
 		}
 	}
 	return nil

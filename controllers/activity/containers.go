@@ -24,7 +24,7 @@ const (
 )
 
 // commandEnded reports whether the command has ended, or is never to start. Somebody else's
-// container that goes on makes no difference.
+// container that continues makes no difference.
 func commandEnded(pod *corev1.Pod) bool {
 	return podEnded(pod) || restartedUnobserved(pod) || wasObserved(commandTermination(commandStatus(pod))) && !allContainersEnded(pod)
 }
@@ -75,7 +75,7 @@ func isConclusive(t *corev1.ContainerStateTerminated) bool {
 }
 
 // restartedUnobserved reports whether the kubelet starts the command's container a second time
-// though nobody knows how the first start ended: a node that lost what it knew of the
+// though it is not known how the first start ended: a node that lost what it knew of the
 // pod does so. That container has another ID than the one seen to run, or the kubelet
 // says that it lost the first.
 func restartedUnobserved(pod *corev1.Pod) bool {
@@ -94,7 +94,7 @@ func allContainersEnded(pod *corev1.Pod) bool {
 }
 
 // hasLiveContainer reports whether a container runs, or may yet, that the kubelet does not end by itself: it ends only
-// the sidecars among the init containers, and ephemeral ones. Such a pod may go on for ever.
+// the sidecars among the init containers, and ephemeral ones. Such a pod may continue for ever.
 func hasLiveContainer(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool {
 		return isLive(findContainerStatus(pod.Status.ContainerStatuses, c.Name))
@@ -104,7 +104,7 @@ func hasLiveContainer(pod *corev1.Pod) bool {
 // isLive reports whether a container runs, or may yet.
 func isLive(s corev1.ContainerStatus) bool { return s.State.Terminated == nil }
 
-// sidecarStatuses returns the statuses of the init containers that run beside the others.
+// sidecarStatuses returns the statuses of the init containers that run next to the others.
 func sidecarStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
 	var all []corev1.ContainerStatus
 	for i := range pod.Spec.InitContainers {
@@ -143,7 +143,7 @@ func succeeded(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
 
 // timedOut reports whether the command did not end within activeDeadlineSeconds. The kubelet
 // counts them from startTime, to the second, by the clock that also gives the container times;
-// its reason alone may be due to another container, which went on after the command's end.
+// its reason alone may be due to another container, which continued after the command's end.
 func timedOut(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
 	stopped := pod.Status.Reason == commonv1.ReasonDeadlineExceeded
 	if !wasObserved(ran) || ran.FinishedAt.IsZero() || pod.Status.StartTime == nil || pod.Spec.ActiveDeadlineSeconds == nil {

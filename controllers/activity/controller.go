@@ -36,7 +36,7 @@ type Reconciler struct {
 	converge.Converger
 	// Output reads what a command printed.
 	Output Output
-	// Clock tells when a result was noted, and when a deadline, a backoff or a ttl has run out.
+	// Clock gives the time at which a result was noted, and when a deadline, a backoff or a ttl has run out.
 	Clock clock.PassiveClock
 	// Users reads the ConfigMaps that say which uid a named user has.
 	Users converge.ContentReader
@@ -63,7 +63,7 @@ func (r *Reconciler) reconcile(ctx context.Context, a *egov1.Activity, save conv
 	if reportUnknownUser(a, err) {
 		err = nil // its deadline runs all the same
 	}
-	if err != nil { // what stands in the way may be a pod of ours, whose end is long written down
+	if err != nil { // what blocks may be a pod of ours, whose end is long recorded
 		return ctrl.Result{}, errors.Join(err, r.cleanUpPods(ctx, client.ObjectKeyFromObject(a), cleanupCandidates(a, replaceCached(pods, pod))))
 	}
 	if err := save(ctx); err != nil { // before the finalizers go: they are what keeps the result
@@ -83,7 +83,8 @@ func (r *Reconciler) reconcile(ctx context.Context, a *egov1.Activity, save conv
 
 // advance takes one step after the other until nothing is left but to wait. The cache
 // is enough to see that; a step itself is decided on a live read.
-func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.SaveStatus) (*corev1.Pod, error) {
+func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.SaveStatus) (*corev1.Pod,
+	error) {
 	for live := false; ; {
 		todo := nextStep(a, pod, now)
 		var err error
@@ -131,7 +132,8 @@ func (r *Reconciler) journalAttempt(ctx context.Context, a *egov1.Activity, now 
 }
 
 // executeStep takes one step on the pod as it was just read, and returns the pod after it.
-func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.SaveStatus) (*corev1.Pod, error) {
+func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activity, pod *corev1.Pod, now time.Time,
+	save converge.SaveStatus) (*corev1.Pod, error) {
 	switch todo {
 	case stepCreate:
 		if err := r.resolveUser(ctx, a); err != nil { // journaled too late to start, and then given time
@@ -153,7 +155,8 @@ func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activi
 		return pod, save(ctx)
 	case stepStart:
 		return pod, r.patchPod(ctx, pod, func(p *corev1.Pod) {
-			p.Spec.SchedulingGates = slices.DeleteFunc(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == schedulingGate })
+			p.Spec.SchedulingGates = slices.DeleteFunc(p.Spec.SchedulingGates,
+				func(g corev1.PodSchedulingGate) bool { return g.Name == schedulingGate })
 		})
 	case stepStop:
 		if err := r.deleteObject(ctx, pod); err != nil {
@@ -203,7 +206,8 @@ func (r *Reconciler) recordResult(ctx context.Context, a *egov1.Activity, pod *c
 
 // expireOrRequeue deletes a finished Activity whose ttl has run out, and otherwise asks to be
 // woken when time alone will have changed what there is to do.
-func (r *Reconciler) expireOrRequeue(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.SaveStatus) (ctrl.Result, error) {
+func (r *Reconciler) expireOrRequeue(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time,
+	save converge.SaveStatus) (ctrl.Result, error) {
 	if nextStep(a, pod, now) == stepRecord { // put off for the sake of the output
 		return ctrl.Result{RequeueAfter: outputRetry}, nil
 	}

@@ -47,44 +47,61 @@ type scenario struct {
 }
 
 var scenarios = map[string]scenario{
-	"success":         {exitCodes: []int32{0}, want: egov1.Succeeded, wantAttempts: 1},
-	"a retry":         {spec: egov1.ActivitySpec{Retries: 3}, exitCodes: []int32{1, 0}, want: egov1.Succeeded, wantAttempts: 2},
-	"args":            {spec: egov1.ActivitySpec{Args: []string{"a"}, Retries: 1}, exitCodes: []int32{1, 0}, want: egov1.Succeeded, wantAttempts: 2},
+	"success": {exitCodes: []int32{0}, want: egov1.Succeeded, wantAttempts: 1},
+	"a retry": {spec: egov1.ActivitySpec{Retries: 3}, exitCodes: []int32{1, 0}, want: egov1.Succeeded, wantAttempts: 2},
+	"args": {spec: egov1.ActivitySpec{Args: []string{"a"}, Retries: 1}, exitCodes: []int32{1, 0}, want: egov1.Succeeded,
+		wantAttempts: 2},
 	"all fail":        {spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{1}, want: egov1.Failed, wantAttempts: 2},
 	"cancelled":       {exitCodes: []int32{runsForever}, intervene: cancel, want: egov1.Cancelled, wantAttempts: 1},
 	"cancelled early": {spec: egov1.ActivitySpec{Cancel: true}, exitCodes: []int32{0}, want: egov1.Cancelled, wantAttempts: 1},
-	"pod deleted":     {spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{runsForever, 0}, intervene: deletePods, want: egov1.Succeeded, wantAttempts: 2},
-	"expires":         {spec: egov1.ActivitySpec{TTLSecondsAfterFinished: new(int32)}, exitCodes: []int32{0}, wantGone: true},
-	"suspended early": {spec: egov1.ActivitySpec{Suspend: true}, exitCodes: []int32{0}, interveneWhen: prostaIs(egov1.Suspended), intervene: resume, want: egov1.Succeeded, wantAttempts: 1},
-	"suspended later": {spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{1, 0}, intervene: func(w *fakeCluster) { suspend(w, true) }, want: egov1.Suspended, wantAttempts: 1},
-	"suspended, then cancelled": {spec: egov1.ActivitySpec{Suspend: true}, exitCodes: []int32{0}, interveneWhen: prostaIs(egov1.Suspended), intervene: cancel,
-		want: egov1.Cancelled, wantAttempts: 1},
+	"pod deleted": {spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{runsForever, 0}, intervene: deletePods, want: egov1.Succeeded,
+		wantAttempts: 2},
+	"expires": {spec: egov1.ActivitySpec{TTLSecondsAfterFinished: new(int32)}, exitCodes: []int32{0}, wantGone: true},
+	"suspended early": {spec: egov1.ActivitySpec{Suspend: true}, exitCodes: []int32{0}, interveneWhen: prostaIs(egov1.Suspended),
+		intervene: resume, want: egov1.Succeeded, wantAttempts: 1},
+	"suspended later": {spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{1, 0}, intervene: func(w *fakeCluster) { suspend(w, true) },
+		want: egov1.Suspended, wantAttempts: 1},
+	"suspended, then cancelled": {spec: egov1.ActivitySpec{Suspend: true}, exitCodes: []int32{0}, interveneWhen: prostaIs(egov1.Suspended),
+		intervene: cancel,
+		want:      egov1.Cancelled, wantAttempts: 1},
 	"too late": {spec: egov1.ActivitySpec{Retries: 1, StartDeadline: &metav1.Duration{Duration: time.Minute}}, exitCodes: []int32{0},
 		want: egov1.Failed, wantAttempts: 1, wantNotRun: true},
-	"too late on its way": {spec: egov1.ActivitySpec{Retries: 1, StartDeadline: &metav1.Duration{Duration: 2 * time.Hour}}, exitCodes: []int32{0}, neverStarts: true,
-		interveneWhen: hasNode, intervene: func(w *fakeCluster) { w.now = w.now.Add(2 * time.Hour) }, want: egov1.Failed, wantAttempts: 1, wantNotRun: true},
-	"backs off": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy}, exitCodes: []int32{1, 0}, interveneWhen: prostaIs(egov1.Retrying),
-		intervene: func(w *fakeCluster) { w.now = w.now.Add(time.Hour) }, want: egov1.Succeeded, wantAttempts: 2},
-	"beside one that goes on":            {sameCalls: true, spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{0}, sidecarState: &sidecarRunning, want: egov1.Succeeded, wantAttempts: 1},
-	"a retry beside one that goes on":    {spec: egov1.ActivitySpec{Retries: 3}, exitCodes: []int32{1, 0}, sidecarState: &sidecarRunning, want: egov1.Succeeded, wantAttempts: 2},
-	"beside one that never starts":       {sameCalls: true, spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{0}, sidecarState: &sidecarUnpullable, want: egov1.Succeeded, wantAttempts: 1},
-	"beside one that fails":              {spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{0}, sidecarState: &sidecarFailed, want: egov1.Succeeded, wantAttempts: 1},
-	"a retry beside one that ends first": {sameCalls: true, spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{1, 0}, sidecarState: &sidecarEnded, want: egov1.Succeeded, wantAttempts: 2},
-	"cancelled beside one that goes on":  {exitCodes: []int32{runsForever}, sidecarState: &sidecarRunning, intervene: cancel, want: egov1.Cancelled, wantAttempts: 1},
-	"expires beside one that goes on":    {sameCalls: true, spec: egov1.ActivitySpec{TTLSecondsAfterFinished: new(int32)}, exitCodes: []int32{0}, sidecarState: &sidecarRunning, wantGone: true},
-	"deleted":                            {exitCodes: []int32{0}, intervene: deleteActivity, wantGone: true},
+	"too late on its way": {spec: egov1.ActivitySpec{Retries: 1, StartDeadline: &metav1.Duration{Duration: 2 * time.Hour}},
+		exitCodes: []int32{0}, neverStarts: true,
+		interveneWhen: hasNode, intervene: func(w *fakeCluster) { w.now = w.now.Add(2 * time.Hour) }, want: egov1.Failed, wantAttempts: 1,
+		wantNotRun: true},
+	"backs off": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy}, exitCodes: []int32{1, 0},
+		interveneWhen: prostaIs(egov1.Retrying),
+		intervene:     func(w *fakeCluster) { w.now = w.now.Add(time.Hour) }, want: egov1.Succeeded, wantAttempts: 2},
+	"next to one that continues": {sameCalls: true, spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{0},
+		sidecarState: &sidecarRunning, want: egov1.Succeeded, wantAttempts: 1},
+	"a retry next to one that continues": {spec: egov1.ActivitySpec{Retries: 3}, exitCodes: []int32{1, 0}, sidecarState: &sidecarRunning,
+		want: egov1.Succeeded, wantAttempts: 2},
+	"next to one that never starts": {sameCalls: true, spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{0},
+		sidecarState: &sidecarUnpullable, want: egov1.Succeeded, wantAttempts: 1},
+	"next to one that fails": {spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{0}, sidecarState: &sidecarFailed,
+		want: egov1.Succeeded, wantAttempts: 1},
+	"a retry next to one that ends first": {sameCalls: true, spec: egov1.ActivitySpec{Retries: 1}, exitCodes: []int32{1, 0},
+		sidecarState: &sidecarEnded, want: egov1.Succeeded, wantAttempts: 2},
+	"cancelled next to one that continues": {exitCodes: []int32{runsForever}, sidecarState: &sidecarRunning, intervene: cancel,
+		want: egov1.Cancelled, wantAttempts: 1},
+	"expires next to one that continues": {sameCalls: true, spec: egov1.ActivitySpec{TTLSecondsAfterFinished: new(int32)},
+		exitCodes: []int32{0}, sidecarState: &sidecarRunning, wantGone: true},
+	"deleted": {exitCodes: []int32{0}, intervene: deleteActivity, wantGone: true},
 	"deleted and made again": {exitCodes: []int32{0}, want: egov1.Succeeded, wantAttempts: 1, intervene: func(w *fakeCluster) {
 		deleteActivity(w)
 		w.submit(egov1.ActivitySpec{})
 	}},
 }
 
-// These are states of a container beside the command's.
+// These are states of a container next to the command's.
 var (
 	sidecarRunning    = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: testTime}}
 	sidecarUnpullable = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}
-	sidecarFailed     = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 9, Reason: "Error", StartedAt: testTime, FinishedAt: testTime}}
-	sidecarEnded      = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: testTime, FinishedAt: testTime}}
+	sidecarFailed     = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 9, Reason: "Error", StartedAt: testTime,
+		FinishedAt: testTime}}
+	sidecarEnded = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: testTime,
+		FinishedAt: testTime}}
 )
 
 func cancel(w *fakeCluster) {
@@ -190,7 +207,8 @@ func (s scenario) check(w *fakeCluster) {
 		return
 	}
 	if a.Status.Prosta != s.want || len(a.Status.Attempts) != s.wantAttempts {
-		w.t.Errorf("prosta %s after %d attempts, want %s after %d: %+v", a.Status.Prosta, len(a.Status.Attempts), s.want, s.wantAttempts, a.Status)
+		w.t.Errorf("prosta %s after %d attempts, want %s after %d: %+v", a.Status.Prosta, len(a.Status.Attempts), s.want, s.wantAttempts,
+			a.Status)
 	}
 	for _, p := range w.pods() {
 		checkAsJournaled(w.t, a, &p)
@@ -208,7 +226,8 @@ func checkAsJournaled(t *testing.T, a *egov1.Activity, p *corev1.Pod) {
 	for _, attempt := range a.Status.Attempts {
 		made := desiredPod(a, attempt).Spec
 		p.Spec.Containers = slices.DeleteFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == sidecar.Name })
-		if attempt.PodUID == p.UID && (!reflect.DeepEqual(p.Spec.InitContainers, made.InitContainers) || !reflect.DeepEqual(p.Spec.Containers, made.Containers)) {
+		if attempt.PodUID == p.UID && (!reflect.DeepEqual(p.Spec.InitContainers, made.InitContainers) ||
+			!reflect.DeepEqual(p.Spec.Containers, made.Containers)) {
 			t.Errorf("pod %s is not as attempt %+v says: %+v", p.Name, attempt, p.Spec)
 		}
 		if attempt.GuardImage == "" {
@@ -264,7 +283,7 @@ func TestStaleCache(t *testing.T) {
 }
 
 // TestStranger checks that the operator leaves alone a pod of our name that somebody else
-// made, and goes on when it is gone.
+// made, and continues when it is gone.
 func TestStranger(t *testing.T) {
 	for name, forge := range map[string]func(p *corev1.Pod){
 		"unowned":               func(p *corev1.Pod) { p.OwnerReferences = nil },
@@ -429,14 +448,15 @@ func TestAStartIsMarkedOnce(t *testing.T) {
 	}
 }
 
-// TestANodeThatBeginsAnew has a kubelet that knows nothing of what it ran, and starts the
-// pod again. Nobody knows how the command ended: the run is Lost, and is not tried again.
-func TestANodeThatBeginsAnew(t *testing.T) {
+// TestANodeThatStartsOver has a kubelet that knows nothing of what it ran, and starts the
+// pod again. It is not known how the command ended: the run is Lost, and is not tried again.
+func TestANodeThatStartsOver(t *testing.T) {
 	lost := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: reasonStatusUnknown}}
-	for name, anew := range map[string]corev1.ContainerStatus{
-		"about to start it": {State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}, LastTerminationState: lost, RestartCount: 1},
-		"has started it":    {State: sidecarRunning, ContainerID: "test://another"},
-		"has seen its end":  {State: sidecarEnded, ContainerID: "test://another"},
+	for name, restarted := range map[string]corev1.ContainerStatus{
+		"about to start it": {State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}},
+			LastTerminationState: lost, RestartCount: 1},
+		"has started it":   {State: sidecarRunning, ContainerID: "test://another"},
+		"has seen its end": {State: sidecarEnded, ContainerID: "test://another"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFakeCluster(t, runsForever)
@@ -444,15 +464,15 @@ func TestANodeThatBeginsAnew(t *testing.T) {
 			o := w.operator()
 			o.runUntilQuiet()
 			p := w.pods()[0]
-			anew.Name = appName
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{anew}
+			restarted.Name = appName
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{restarted}
 			w.must(w.server.Status().Update(context.Background(), &p))
 			o.runUntilQuiet()
 			if got := w.activity().Status; got.Prosta != egov1.Lost || got.Reason != commonv1.ReasonStartedTwice || got.ExitCode != nil {
 				t.Errorf("status %+v", got)
 			}
 			if left := w.pods(); len(left) > 0 && !podEnded(&left[0]) {
-				t.Errorf("it goes on: %+v", left[0].Status)
+				t.Errorf("it continues: %+v", left[0].Status)
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
-// TestMetrics checks that an end is counted once, whoever looks again, and that no object has a series of its own.
+// TestMetrics checks that an end is counted once, however often it is seen, and that no object has a series of its own.
 func TestMetrics(t *testing.T) {
 	count := func() [3]float64 {
 		return [3]float64{

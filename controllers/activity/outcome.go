@@ -106,7 +106,7 @@ func startDeadlineEnd(a *egov1.Activity) attemptEnd {
 		"the command had not started within startDeadline " + a.Spec.StartDeadline.Duration.String()}
 }
 
-// unobservedEnd returns the end of an attempt whose container nobody saw end. The command did not
+// unobservedEnd returns the end of an attempt whose container was not seen to end. The command did not
 // run when the kubelet refused the pod at once, or says that the container waits, or when an
 // init container failed, which all others wait for; otherwise it may have run.
 func unobservedEnd(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.ContainerStatus) attemptEnd {
@@ -116,7 +116,8 @@ func unobservedEnd(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.Contai
 	idle := status.State.Running == nil && status.State.Terminated == nil && attempt.StartTime == nil
 	switch refused := pod.Status.Reason != "" && idle; {
 	case refused && (status.Name != "" || refusedImmediately(pod)):
-		return attemptEnd{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, "the node did not take the pod on; the command did not run")}
+		return attemptEnd{egov1.Failed, pod.Status.Reason,
+			cmp.Or(pod.Status.Message, "the node did not take the pod on; the command did not run")}
 	case refused:
 		return attemptEnd{egov1.Lost, commonv1.ReasonNodeLost, fmt.Sprintf(
 			"the node refused the pod after a time in which the command may have run (%s: %s)", pod.Status.Reason, pod.Status.Message)}
@@ -129,8 +130,8 @@ func unobservedEnd(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.Contai
 const refusalWindow = 2 * time.Second
 
 // refusedImmediately reports whether the refusal of a pod was all that the kubelet ever said of it. A
-// kubelet that begins anew decides again whether to admit the pods it runs, and a refusal then
-// wipes what the containers did. startTime is the time of its first report; phase, which nobody
+// kubelet that starts over decides again whether to admit the pods it runs, and a refusal then
+// wipes what the containers did. startTime is the time of its first report; phase, which no one
 // else sets, was last set by the refusal.
 func refusedImmediately(pod *corev1.Pod) bool {
 	return pod.Status.StartTime != nil && slices.ContainsFunc(pod.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
@@ -145,13 +146,16 @@ func failureEnd(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) attemptEn
 	case guardRefused(ran, guard.StartedBefore):
 		return startedTwiceEnd
 	case guardRefused(ran, guard.StartFileNotWritten):
-		return attemptEnd{egov1.Failed, commonv1.ReasonNotStarted, "the command did not run: the guard against a second start could not write its start file"}
+		return attemptEnd{egov1.Failed, commonv1.ReasonNotStarted,
+			"the command did not run: the guard against a second start could not write its start file"}
 	case pod.Status.Reason != "" && pod.Status.Reason != commonv1.ReasonDeadlineExceeded: // the kubelet's: Evicted, Terminated
 		return attemptEnd{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
 	case !pod.DeletionTimestamp.IsZero():
-		return attemptEnd{egov1.Failed, commonv1.ReasonPodDeleted, fmt.Sprintf("the pod was deleted while the command ran; exit code %d", ran.ExitCode)}
+		return attemptEnd{egov1.Failed, commonv1.ReasonPodDeleted,
+			fmt.Sprintf("the pod was deleted while the command ran; exit code %d", ran.ExitCode)}
 	case ran.Reason == "" || ran.Reason == "Error":
-		return attemptEnd{egov1.Failed, commonv1.ReasonExited, cmp.Or(messageOf(ran), fmt.Sprintf("the command ended with exit code %d", ran.ExitCode))}
+		return attemptEnd{egov1.Failed, commonv1.ReasonExited,
+			cmp.Or(messageOf(ran), fmt.Sprintf("the command ended with exit code %d", ran.ExitCode))}
 	}
 	return attemptEnd{egov1.Failed, ran.Reason, cmp.Or(messageOf(ran), fmt.Sprintf("exit code %d", ran.ExitCode))}
 }
@@ -179,18 +183,20 @@ func killedNote(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) string {
 	}
 	for _, c := range pod.Spec.Containers {
 		if limit, ok := c.Resources.Limits[corev1.ResourceMemory]; ok && c.Name == appName {
-			return fmt.Sprintf("; the kernel killed %s of the command because the container needed more than its memory limit of %s: raise resources.limits.memory, or let the command use less", what, limit.String())
+			return fmt.Sprintf("; the kernel killed %s of the command because the container needed more than its memory limit of %s: raise "+
+				"resources.limits.memory, or let the command use less", what, limit.String())
 		}
 	}
-	return fmt.Sprintf("; the kernel killed %s of the command because the node was short of memory: set resources.requests.memory to what the command needs", what)
+	return fmt.Sprintf("; the kernel killed %s of the command because the node was short of memory: set resources.requests.memory to what "+
+		"the command needs", what)
 }
 
-// startedTwiceEnd is the end of an attempt whose container was started again, though nobody saw its first start end.
+// startedTwiceEnd is the end of an attempt whose container was started again, though its first start was not seen to end.
 var startedTwiceEnd = attemptEnd{egov1.Lost, commonv1.ReasonStartedTwice,
 	"the container was started a second time, which the guard refused where it could know; how the first start ended is unknown"}
 
 // initFailureEnd returns the end of an attempt in whose pod an init container failed. The command
-// did not run, unless it had run before the node started the pod anew.
+// did not run, unless it had run before the node restarted the pod.
 func initFailureEnd(attempt *egov1.Attempt, pod *corev1.Pod, name string, failed *corev1.ContainerStateTerminated) attemptEnd {
 	what := "init container " + name + ", which somebody added to the pod,"
 	if name == guardContainer {

@@ -70,11 +70,11 @@ func readAgain(tail outputTail, err error, pod *corev1.Pod, now time.Time) bool 
 // podLogs reads the output as the kubelet keeps it.
 type podLogs struct{ pods corev1client.PodsGetter }
 
-func (l podLogs) Tail(ctx context.Context, pod *corev1.Pod, limit int) (outputTail, error) {
+func (p podLogs) Tail(ctx context.Context, pod *corev1.Pod, limit int) (outputTail, error) {
 	ctx, cancel := context.WithTimeout(ctx, outputTimeout)
 	defer cancel()
-	stream, err := l.pods.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
-		Container: appName, TailLines: ptr.To[int64](maxTailLines + 1), // one more tells that there were more
+	stream, err := p.pods.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
+		Container: appName, TailLines: ptr.To[int64](maxTailLines + 1), // one more shows that there were more
 	}).Stream(ctx)
 	if err != nil {
 		return outputTail{}, fmt.Errorf("reading the output: %w", err)

@@ -28,7 +28,8 @@ func reportOn(printed string) guard.Report {
 		return guard.Sample{Size: len(text), Sum: sum.Sum64()}
 	}
 	end := printed[max(0, len(printed)-64):]
-	return guard.Report{Output: &guard.Output{Stdout: guard.Stream{Bytes: int64(len(printed)), End: sample(end), Line: sample(end)}, Stderr: guard.Stream{End: sample(""), Line: sample("")}}}
+	return guard.Report{Output: &guard.Output{Stdout: guard.Stream{Bytes: int64(len(printed)), End: sample(end), Line: sample(end)},
+		Stderr: guard.Stream{End: sample(""), Line: sample("")}}}
 }
 
 func TestALogIsComparedWithWhatWasPrinted(t *testing.T) {
@@ -50,7 +51,7 @@ func TestALogIsComparedWithWhatWasPrinted(t *testing.T) {
 		"the end, though less is kept":   {end, long, 2, true},
 		"cut before the end":             {strings.TrimSuffix(end, "END"), long, 4096, false},
 		"cut in a character":             {strings.TrimSuffix(end, "\nEND")[:len(end)-5], long, 4096, false},
-		"begun anew shortly before":      {"é\né\nEND", long, 4096, false}, // less than the sample: it cannot be known, so it is not claimed
+		"started over shortly before":    {"é\né\nEND", long, 4096, false}, // less than the sample: it cannot be known, so it is not claimed
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tailOf(iotest.OneByteReader(strings.NewReader(c.log)), c.limit, reportOn(c.printed))
@@ -70,12 +71,12 @@ type lateOutput struct {
 	err              error
 }
 
-func (o *lateOutput) Tail(context.Context, *corev1.Pod, int) (outputTail, error) {
-	o.reads++
-	if o.err != nil && o.reads <= o.goodAfter {
-		return outputTail{}, fmt.Errorf("reading the output: %w", o.err)
+func (l *lateOutput) Tail(context.Context, *corev1.Pod, int) (outputTail, error) {
+	l.reads++
+	if l.err != nil && l.reads <= l.goodAfter {
+		return outputTail{}, fmt.Errorf("reading the output: %w", l.err)
 	}
-	return outputTail{text: "text", complete: ptr.To(o.reads > o.goodAfter)}, nil
+	return outputTail{text: "text", complete: ptr.To(l.reads > l.goodAfter)}, nil
 }
 
 // TestTheEndOfALogIsAwaited checks that a log that lacks its end, or that a busy node does not hand over, is read again, at
@@ -95,7 +96,7 @@ func TestTheEndOfALogIsAwaited(t *testing.T) {
 		"read after a node's silence":  {2, 3, context.DeadlineExceeded, ""},
 		"the node is always busy":      {never, 31, busy, "reading the output"},
 		"there is no log":              {never, 1, apierrors.NewNotFound(corev1.Resource("pods"), "gone"), "reading the output"},
-		"nobody may read it":           {never, 1, apierrors.NewForbidden(corev1.Resource("pods"), "a", nil), "reading the output"},
+		"the operator may not read it": {never, 1, apierrors.NewForbidden(corev1.Resource("pods"), "a", nil), "reading the output"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFakeCluster(t, 0)
@@ -121,7 +122,8 @@ func TestTheEndOfALogIsAwaited(t *testing.T) {
 				}
 				w.kubelet()
 			}
-			if output.reads != c.wantReads || a.Status.Prosta != egov1.Succeeded || ptr.Deref(a.Status.OutputComplete, false) != (c.wantMessage == "") {
+			if output.reads != c.wantReads || a.Status.Prosta != egov1.Succeeded ||
+				ptr.Deref(a.Status.OutputComplete, false) != (c.wantMessage == "") {
 				t.Errorf("%d reads, %+v", output.reads, a.Status)
 			}
 			if !strings.Contains(a.Status.Message, c.wantMessage) || c.wantMessage == "" && strings.Contains(a.Status.Message, "output") {
@@ -142,11 +144,14 @@ func TestKilledChildrenAreReported(t *testing.T) {
 		pod            func(*corev1.Pod)
 		want, wantsNot string
 	}{
-		"none":                             {0, "Completed", guard.Report{}.String(), limited, "exit code 0", "kernel"},
-		"not known":                        {0, "Completed", "", limited, "exit code 0", "kernel"},
-		"one":                              {0, "Completed", guard.Report{OOMKills: 1}.String(), limited, "killed 1 process of the command because the container needed more than its memory limit of 48Mi", "report"},
-		"two, without a limit":             {0, "Completed", guard.Report{OOMKills: 2}.String(), free, "killed 2 processes of the command because the node was short of memory", "report"},
-		"one, and the command fails":       {3, "Error", guard.Report{OOMKills: 1}.String(), limited, "exit code 3; the kernel killed 1 process", "report"},
+		"none":      {0, "Completed", guard.Report{}.String(), limited, "exit code 0", "kernel"},
+		"not known": {0, "Completed", "", limited, "exit code 0", "kernel"},
+		"one": {0, "Completed", guard.Report{OOMKills: 1}.String(), limited,
+			"killed 1 process of the command because the container needed more than its memory limit of 48Mi", "report"},
+		"two, without a limit": {0, "Completed", guard.Report{OOMKills: 2}.String(), free,
+			"killed 2 processes of the command because the node was short of memory", "report"},
+		"one, and the command fails": {3, "Error", guard.Report{OOMKills: 1}.String(), limited, "exit code 3; the kernel killed 1 process",
+			"report"},
 		"as the runtime says":              {0, "OOMKilled", "", limited, "exit code 0; the kernel killed processes", "report"},
 		"the command itself":               {137, "OOMKilled", "", limited, "exit code 137", "kernel"},
 		"the command's words, and nothing": {3, "Error", "no such table\n" + guard.Report{}.String(), limited, "no such table", "report"},
@@ -161,7 +166,7 @@ func TestKilledChildrenAreReported(t *testing.T) {
 	}
 }
 
-// TestTheEndOfTheCommandCounts has a container that went on until its output was read.
+// TestTheEndOfTheCommandCounts has a container that continued until its output was read.
 func TestTheEndOfTheCommandCounts(t *testing.T) {
 	a := activityWith(egov1.ActivitySpec{}, runningAttempt)
 	p := pod(a, endedAt(time.Minute, 0))

@@ -26,8 +26,8 @@ const (
 
 	// defaultUID is the uid under security Restricted: the "nonroot" of distroless images.
 	defaultUID = 65532
-	// nobodyUID is the overflow uid of Linux, and the user nobody of most images.
-	nobodyUID = 65534
+	// overflowUID is the overflow uid of Linux, and the user nobody of most images.
+	overflowUID = 65534
 )
 
 // podName returns the name of an attempt's pod. The UID keeps the pods of a deleted
@@ -68,7 +68,8 @@ func desiredPod(a *egov1.Activity, attempt egov1.Attempt) *corev1.Pod {
 func restricted(a *egov1.Activity) bool { return a.Spec.Security != commonv1.SecurityBaseline }
 
 func container(a *egov1.Activity, attempt egov1.Attempt) *corev1ac.ContainerApplyConfiguration {
-	c := parts.WithResources(parts.Container(appName, a.Status.Image, a.Spec.PodOptions), parts.FillResources(a.Spec.Resources, defaultRequests)).
+	c := parts.WithResources(parts.Container(appName, a.Status.Image, a.Spec.PodOptions),
+		parts.FillResources(a.Spec.Resources, defaultRequests)).
 		WithCommand(guardCommand(attempt)...).
 		WithArgs(userCommand(a)...).
 		WithSecurityContext(containerSecurity(a)).

@@ -22,7 +22,7 @@ if [ -e %[1]s/%[2]s ]; then echo '%[3]s'; else echo '%[4]s'; fi >%[5]s
 exit %[6]d`, guard.Dir, guard.StartFile, guard.StartedBefore, guard.StartFileNotWritten, guard.TerminationLog, guard.ExitRefused)
 
 // startMarkCheck goes before guardScript in pods that get a start mark. The start file is lost with
-// the node's disk, the mark is not: a node that begins anew finds it in the pod.
+// the node's disk, the mark is not: a node that starts over finds it in the pod.
 var startMarkCheck = fmt.Sprintf(`if [ -n "$%[1]s" ]; then echo '%[2]s' >%[3]s; exit %[4]d; fi
 unset %[1]s
 `, guard.StartMarkEnv, guard.StartedBefore, guard.TerminationLog, guard.ExitRefused)

@@ -32,7 +32,8 @@ func TestTheGuardIsBroughtAlong(t *testing.T) {
 		}, guardedAttempt)
 		p := desiredPod(a, *currentAttempt(a)).Spec
 		c, init := p.Containers[0], p.InitContainers[0]
-		if !slices.Equal(append(c.Command, c.Args...), []string{"/run/mainstay/guard", "start", "/run/mainstay", "echo", "$$X"}) || c.Image != "busybox" {
+		if !slices.Equal(append(c.Command, c.Args...), []string{"/run/mainstay/guard", "start", "/run/mainstay", "echo", "$$X"}) ||
+			c.Image != "busybox" {
 			t.Errorf("%s: the command is started by %+v", level, c)
 		}
 		if !slices.Equal(init.Command, []string{"/guard", "install", "/run/mainstay"}) || init.Image != "operator" || len(p.InitContainers) != 1 {
@@ -41,7 +42,8 @@ func TestTheGuardIsBroughtAlong(t *testing.T) {
 		if mounts(init) != guard.Dir || init.Env != nil || init.EnvFrom != nil || init.WorkingDir != "" {
 			t.Errorf("%s: it sees what is the command's: %+v", level, init)
 		}
-		if !reflect.DeepEqual(init.SecurityContext, c.SecurityContext) || !reflect.DeepEqual(init.Resources, parts.HelperResources()) || init.ImagePullPolicy != corev1.PullAlways {
+		if !reflect.DeepEqual(init.SecurityContext, c.SecurityContext) || !reflect.DeepEqual(init.Resources, parts.HelperResources()) ||
+			init.ImagePullPolicy != corev1.PullAlways {
 			t.Errorf("%s: it is held to other rules: %+v", level, init)
 		}
 	}
@@ -123,7 +125,8 @@ func TestGuard(t *testing.T) {
 			script := strings.NewReplacer(guard.Dir, dir, guard.TerminationLog, message).Replace(startMarkCheck + homeCheck + guardScript)
 			home, chosen := dir, guard.NoChosenHome
 			run := func(mark string) (string, int) {
-				words := append(slices.Clone(shell[1:]), "-c", script, "mainstay", "sh", "-c", `printf "%s|" "$@" "${MAINSTAY_STARTED-unset}" "$HOME${MAINSTAY_HOME-}"`, "sh", "a b", "$HOME", "")
+				words := append(slices.Clone(shell[1:]), "-c", script, "mainstay", "sh", "-c",
+					`printf "%s|" "$@" "${MAINSTAY_STARTED-unset}" "$HOME${MAINSTAY_HOME-}"`, "sh", "a b", "$HOME", "")
 				command := exec.Command(shell[0], words...) //nolint:gosec // the words are above
 				command.Env = append(os.Environ(), guard.StartMarkEnv+"="+mark, "HOME="+home, guard.ChosenHomeEnv+"="+chosen)
 				out, err := command.CombinedOutput()

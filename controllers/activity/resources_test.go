@@ -37,20 +37,24 @@ func TestDesired(t *testing.T) {
 			return *p.Spec.SecurityContext.RunAsUser == 65532 && *p.Spec.SecurityContext.RunAsNonRoot &&
 				*c.SecurityContext.ReadOnlyRootFilesystem && mounts(c) == "/run/mainstay /tmp"
 		}},
-		"baseline is the image's user": {spec: egov1.ActivitySpec{Security: commonv1.SecurityBaseline}, is: func(p *corev1.Pod, c corev1.Container) bool {
-			return p.Spec.SecurityContext.RunAsUser == nil && c.SecurityContext.ReadOnlyRootFilesystem == nil && mounts(c) == "/run/mainstay"
-		}},
+		"baseline is the image's user": {spec: egov1.ActivitySpec{Security: commonv1.SecurityBaseline},
+			is: func(p *corev1.Pod, c corev1.Container) bool {
+				return p.Spec.SecurityContext.RunAsUser == nil && c.SecurityContext.ReadOnlyRootFilesystem == nil && mounts(c) == "/run/mainstay"
+			}},
 		"baseline root": {spec: egov1.ActivitySpec{Security: commonv1.SecurityBaseline, ExecUser: "root"}, is: runsAs(0, 0)},
 		"nobody":        {spec: egov1.ActivitySpec{ExecUser: "nobody"}, is: runsAs(65534, 65534)},
 		"uid":           {spec: egov1.ActivitySpec{ExecUser: "1000"}, is: runsAs(1000, 1000)},
 		"uid:gid":       {spec: egov1.ActivitySpec{ExecUser: "1000:0"}, is: runsAs(1000, 0)},
-		"execcwd":       {spec: egov1.ActivitySpec{ExecCwd: "/srv"}, is: func(_ *corev1.Pod, c corev1.Container) bool { return c.WorkingDir == "/srv" }},
-		"image":         {is: func(_ *corev1.Pod, c corev1.Container) bool { return c.Image == "busybox" }},
-		"timeout":       {spec: egov1.ActivitySpec{Timeout: &metav1.Duration{Duration: 90 * time.Second}}, is: func(p *corev1.Pod, _ corev1.Container) bool { return *p.Spec.ActiveDeadlineSeconds == 90 }},
+		"execcwd": {spec: egov1.ActivitySpec{ExecCwd: "/srv"},
+			is: func(_ *corev1.Pod, c corev1.Container) bool { return c.WorkingDir == "/srv" }},
+		"image": {is: func(_ *corev1.Pod, c corev1.Container) bool { return c.Image == "busybox" }},
+		"timeout": {spec: egov1.ActivitySpec{Timeout: &metav1.Duration{Duration: 90 * time.Second}},
+			is: func(p *corev1.Pod, _ corev1.Container) bool { return *p.Spec.ActiveDeadlineSeconds == 90 }},
 		"envs as written": {spec: egov1.ActivitySpec{Envs: []string{"A=b=c", "E=", "D=$(A)"}}, is: func(_ *corev1.Pod, c corev1.Container) bool {
 			return reflect.DeepEqual(c.Env, []corev1.EnvVar{{Name: "A", Value: "b=c"}, {Name: "E"}, {Name: "D", Value: "$$(A)"}})
 		}},
-		"our labels win": {spec: egov1.ActivitySpec{PodOptions: commonv1.PodOptions{PodLabels: map[string]string{"app.kubernetes.io/name": "x", "a": "b"}}},
+		"our labels win": {spec: egov1.ActivitySpec{PodOptions: commonv1.PodOptions{PodLabels: map[string]string{"app.kubernetes.io/name": "x",
+			"a": "b"}}},
 			is: func(p *corev1.Pod, _ corev1.Container) bool {
 				return p.Labels["app.kubernetes.io/name"] == appName && p.Labels["a"] == "b"
 			}},
@@ -67,35 +71,40 @@ func TestDesiredVolumes(t *testing.T) {
 				return len(c.EnvFrom) == 1 && c.EnvFrom[0].Prefix == "P_" && c.EnvFrom[0].SecretRef.Name == "s" && *c.EnvFrom[0].SecretRef.Optional
 			}},
 		"no workspace": {is: func(p *corev1.Pod, c corev1.Container) bool { return c.WorkingDir == "" && len(p.Spec.Volumes) == 2 }},
-		"a claim's workspace": {spec: egov1.ActivitySpec{Workspace: egov1.Workspace{ClaimName: "c"}}, is: func(p *corev1.Pod, c corev1.Container) bool {
-			return mounts(c) == "/run/mainstay /tmp /workspace" && c.WorkingDir == "/workspace" && p.Spec.Volumes[2].PersistentVolumeClaim.ClaimName == "c"
-		}},
-		"an empty workspace, elsewhere": {spec: egov1.ActivitySpec{Workspace: egov1.Workspace{Size: ptr.To(resource.MustParse("1Gi")), Path: "/srv"}},
+		"a claim's workspace": {spec: egov1.ActivitySpec{Workspace: egov1.Workspace{ClaimName: "c"}},
+			is: func(p *corev1.Pod, c corev1.Container) bool {
+				return mounts(c) == "/run/mainstay /tmp /workspace" && c.WorkingDir == "/workspace" &&
+					p.Spec.Volumes[2].PersistentVolumeClaim.ClaimName == "c"
+			}},
+		"an empty workspace, elsewhere": {spec: egov1.ActivitySpec{Workspace: egov1.Workspace{Size: ptr.To(resource.MustParse("1Gi")),
+			Path: "/srv"}},
 			is: func(p *corev1.Pod, c corev1.Container) bool {
 				return mounts(c) == "/run/mainstay /tmp /srv" && c.WorkingDir == "/srv" && p.Spec.Volumes[2].EmptyDir.SizeLimit.String() == "1Gi"
 			}},
-		"a workspace at /tmp": {spec: egov1.ActivitySpec{Workspace: egov1.Workspace{ClaimName: "c", Path: "/tmp"}}, is: func(p *corev1.Pod, c corev1.Container) bool {
-			return mounts(c) == "/run/mainstay /tmp" && len(p.Spec.Volumes) == 2
-		}},
+		"a workspace at /tmp": {spec: egov1.ActivitySpec{Workspace: egov1.Workspace{ClaimName: "c", Path: "/tmp"}},
+			is: func(p *corev1.Pod, c corev1.Container) bool {
+				return mounts(c) == "/run/mainstay /tmp" && len(p.Spec.Volumes) == 2
+			}},
 		"within the workspace": {spec: egov1.ActivitySpec{Workspace: egov1.Workspace{ClaimName: "c"}, ExecCwd: "/workspace/sub"},
 			is: func(_ *corev1.Pod, c corev1.Container) bool { return c.WorkingDir == "/workspace/sub" }},
-		"the user owns the workspace": {spec: egov1.ActivitySpec{Security: commonv1.SecurityBaseline, ExecUser: "1000:2000", Workspace: egov1.Workspace{ClaimName: "c"}},
+		"the user owns the workspace": {spec: egov1.ActivitySpec{Security: commonv1.SecurityBaseline, ExecUser: "1000:2000",
+			Workspace: egov1.Workspace{ClaimName: "c"}},
 			is: func(p *corev1.Pod, _ corev1.Container) bool { return *p.Spec.SecurityContext.FSGroup == 2000 }},
 		"only that": {spec: egov1.ActivitySpec{Security: commonv1.SecurityBaseline, ExecUser: "1000:2000"},
 			is: func(p *corev1.Pod, _ corev1.Container) bool { return p.Spec.SecurityContext.FSGroup == nil }},
 	}.check(t)
 }
 
-func (w podSpecCases) check(t *testing.T) {
+func (p podSpecCases) check(t *testing.T) {
 	t.Helper()
-	for name, c := range w {
+	for name, c := range p {
 		t.Run(name, func(t *testing.T) {
 			a := activityWith(c.spec, pendingAttempt)
-			p := desiredPod(a, *currentAttempt(a))
-			if !c.is(p, p.Spec.Containers[0]) {
-				t.Errorf("got %+v", p)
+			pod := desiredPod(a, *currentAttempt(a))
+			if !c.is(pod, pod.Spec.Containers[0]) {
+				t.Errorf("got %+v", pod)
 			}
-			if second := desiredPod(a, *currentAttempt(a)); !reflect.DeepEqual(p, second) {
+			if second := desiredPod(a, *currentAttempt(a)); !reflect.DeepEqual(pod, second) {
 				t.Error("the same input gave another pod")
 			}
 		})
@@ -145,7 +154,8 @@ func TestPinToNode(t *testing.T) {
 	chosen := &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{zone, zone}},
 	}}
-	for name, affinity := range map[string]*corev1.Affinity{"none": nil, "pods only": {PodAffinity: &corev1.PodAffinity{}}, "two terms": chosen} {
+	for name, affinity := range map[string]*corev1.Affinity{"none": nil, "pods only": {PodAffinity: &corev1.PodAffinity{}},
+		"two terms": chosen} {
 		t.Run(name, func(t *testing.T) {
 			terms := pinToNode(affinity, "node-1").NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 			for _, term := range terms {

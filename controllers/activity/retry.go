@@ -40,7 +40,7 @@ func exitCodeAllowsRetry(policy egov1.RetryPolicy, attempt *egov1.Attempt) bool 
 	return !slices.Contains(policy.ExitCodes.FailOn, *attempt.ExitCode)
 }
 
-// retryTime returns when the attempt after this one may begin; the zero time for at once. It
+// retryTime returns when the attempt after this one may start; the zero time for at once. It
 // is computed from the status alone, and so survives a restart of the operator.
 func retryTime(a *egov1.Activity, attempt *egov1.Attempt) time.Time {
 	policy := a.Spec.RetryPolicy

@@ -28,17 +28,19 @@ func TestShouldRetry(t *testing.T) {
 		never  bool // it never started
 		want   bool
 	}{
-		"failed":                   {ended: egov1.Failed, want: true},
-		"timed out":                {ended: egov1.TimedOut},
-		"lost":                     {policy: on(egov1.RetryFailed, egov1.RetryTimedOut), ended: egov1.Lost},
-		"an empty policy":          {policy: on(), ended: egov1.Failed, want: true},
-		"timed out, which counts":  {policy: on(egov1.RetryTimedOut), ended: egov1.TimedOut, want: true},
-		"failed, which does not":   {policy: on(egov1.RetryTimedOut), ended: egov1.Failed},
-		"one of retryOn":           {policy: retryOn, ended: egov1.Failed, exit: ptr.To[int32](75), want: true},
-		"none of retryOn":          {policy: retryOn, ended: egov1.Failed, exit: ptr.To[int32](1)},
-		"retryOn, it did not run":  {policy: retryOn, ended: egov1.Failed, want: true},
-		"the runtime's own code":   {policy: retryOn, ended: egov1.Failed, exit: ptr.To[int32](128), reason: "StartError", never: true, want: true},
-		"the guard's own code":     {policy: retryOn, ended: egov1.Failed, exit: ptr.To[int32](125), reason: commonv1.ReasonNotStarted, want: true},
+		"failed":                  {ended: egov1.Failed, want: true},
+		"timed out":               {ended: egov1.TimedOut},
+		"lost":                    {policy: on(egov1.RetryFailed, egov1.RetryTimedOut), ended: egov1.Lost},
+		"an empty policy":         {policy: on(), ended: egov1.Failed, want: true},
+		"timed out, which counts": {policy: on(egov1.RetryTimedOut), ended: egov1.TimedOut, want: true},
+		"failed, which does not":  {policy: on(egov1.RetryTimedOut), ended: egov1.Failed},
+		"one of retryOn":          {policy: retryOn, ended: egov1.Failed, exit: ptr.To[int32](75), want: true},
+		"none of retryOn":         {policy: retryOn, ended: egov1.Failed, exit: ptr.To[int32](1)},
+		"retryOn, it did not run": {policy: retryOn, ended: egov1.Failed, want: true},
+		"the runtime's own code": {policy: retryOn, ended: egov1.Failed, exit: ptr.To[int32](128), reason: "StartError", never: true,
+			want: true},
+		"the guard's own code": {policy: retryOn, ended: egov1.Failed, exit: ptr.To[int32](125), reason: commonv1.ReasonNotStarted,
+			want: true},
 		"one of failOn":            {policy: failOn, ended: egov1.Failed, exit: ptr.To[int32](75)},
 		"none of failOn":           {policy: failOn, ended: egov1.Failed, exit: ptr.To[int32](1), want: true},
 		"failOn, it did not run":   {policy: failOn, ended: egov1.Failed, want: true},
@@ -104,11 +106,15 @@ func TestWoken(t *testing.T) {
 		want  egov1.ProcessState
 		gone  bool
 	}{
-		"backoff":            {spec: egov1.ActivitySpec{Retries: 2, RetryPolicy: defaultRetryPolicy}, wake: []time.Duration{10 * time.Second, 20 * time.Second}, want: egov1.Failed},
-		"deadline":           {spec: egov1.ActivitySpec{StartDeadline: in(time.Minute)}, stuck: true, wake: []time.Duration{time.Minute}, want: egov1.Failed},
-		"suspended deadline": {spec: egov1.ActivitySpec{Suspend: true, StartDeadline: in(time.Minute)}, wake: []time.Duration{time.Minute}, want: egov1.Failed},
-		"started in time":    {spec: egov1.ActivitySpec{StartDeadline: in(time.Minute)}, want: egov1.Failed},
-		"ttl":                {spec: egov1.ActivitySpec{TTLSecondsAfterFinished: ptr.To[int32](90)}, wake: []time.Duration{90 * time.Second}, gone: true},
+		"backoff": {spec: egov1.ActivitySpec{Retries: 2, RetryPolicy: defaultRetryPolicy},
+			wake: []time.Duration{10 * time.Second, 20 * time.Second}, want: egov1.Failed},
+		"deadline": {spec: egov1.ActivitySpec{StartDeadline: in(time.Minute)}, stuck: true, wake: []time.Duration{time.Minute},
+			want: egov1.Failed},
+		"suspended deadline": {spec: egov1.ActivitySpec{Suspend: true, StartDeadline: in(time.Minute)}, wake: []time.Duration{time.Minute},
+			want: egov1.Failed},
+		"started in time": {spec: egov1.ActivitySpec{StartDeadline: in(time.Minute)}, want: egov1.Failed},
+		"ttl": {spec: egov1.ActivitySpec{TTLSecondsAfterFinished: ptr.To[int32](90)}, wake: []time.Duration{90 * time.Second},
+			gone: true},
 		"ttl of a cancelled": {spec: egov1.ActivitySpec{Cancel: true, StartDeadline: in(time.Minute), TTLSecondsAfterFinished: ptr.To[int32](90)},
 			wake: []time.Duration{90 * time.Second}, gone: true},
 	} {
@@ -135,7 +141,8 @@ func TestWoken(t *testing.T) {
 			case a != nil && a.Status.Prosta != c.want:
 				t.Errorf("got %+v", a.Status)
 			}
-			if result, err := w.operator().Reconcile(context.Background(), ctrl.Request{NamespacedName: key}); err != nil || result.RequeueAfter != 0 {
+			if result, err := w.operator().Reconcile(context.Background(), ctrl.Request{NamespacedName: key}); err != nil ||
+				result.RequeueAfter != 0 {
 				t.Errorf("in the end: %+v, %v", result, err)
 			}
 			for _, p := range w.pods() {

@@ -41,7 +41,7 @@ func updateStatus(a *egov1.Activity, pod *corev1.Pod) {
 }
 
 // observeAttempt writes down how far an attempt is. An older view of the pod takes nothing
-// back: what has begun does not begin again.
+// back: what has started does not start again.
 func observeAttempt(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) {
 	attempt.Reason, attempt.Message = "", ""
 	if pod != nil {
@@ -82,7 +82,8 @@ func blockedReason(pod *corev1.Pod) string {
 	why := withoutPodName(pod, conditions.FirstFailure)
 	unpulled := strings.Contains(why, "cannot be pulled") || strings.Contains(why, "ErrImageNeverPull")
 	if unpulled && strings.HasPrefix(why, "container "+guardContainer+": ") {
-		why += "; it brings the guard that starts the command from the operator's own image: imagePullSecrets and imagePullPolicy must suit that, too"
+		why += "; it brings the guard that starts the command from the operator's own image: imagePullSecrets and imagePullPolicy must suit " +
+			"that, too"
 	}
 	return why
 }
@@ -101,7 +102,7 @@ func prosta(a *egov1.Activity) egov1.ProcessState {
 	return attempt.Prosta
 }
 
-// prostaBetweenAttempts returns the state of a run whose next attempt has not begun.
+// prostaBetweenAttempts returns the state of a run whose next attempt has not started.
 func prostaBetweenAttempts(a *egov1.Activity) egov1.ProcessState {
 	switch {
 	case isSuspended(a):
@@ -151,7 +152,8 @@ func setConditions(a *egov1.Activity) {
 	list, generation, s := &a.Status.Conditions, a.Generation, a.Status
 	meta.RemoveStatusCondition(list, commonv1.ConditionReady) // of a pass that failed; a run is Complete or Failed
 	progressing := !s.Prosta.Finished() && s.Prosta != egov1.Suspended
-	conditions.Set(list, generation, commonv1.ConditionProgressing, progressing, string(s.Prosta), cmp.Or(s.Message, stageMessages[s.Prosta], "the run has ended"))
+	conditions.Set(list, generation, commonv1.ConditionProgressing, progressing, string(s.Prosta),
+		cmp.Or(s.Message, stageMessages[s.Prosta], "the run has ended"))
 	if attempt := currentAttempt(a); attempt != nil && attempt.Reason == commonv1.ReasonPodFailing {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPodFailing, s.Message)
 	} else {
@@ -167,7 +169,7 @@ func setConditions(a *egov1.Activity) {
 }
 
 // reportUnknownUser reports whether err is an unknown user, and if so sets in the status what must be
-// mended before the first attempt. The pass has not failed: deadlines run on, and an event follows the mending.
+// fixed before the first attempt. The pass has not failed: deadlines run on, and an event follows the fixing.
 func reportUnknownUser(a *egov1.Activity, err error) bool {
 	var unknownUser *unknownUserError
 	if !errors.As(err, &unknownUser) {
@@ -187,13 +189,13 @@ func setSuspended(a *egov1.Activity) {
 		conditions.Set(list, generation, commonv1.ConditionSuspended, true, commonv1.ReasonSpecSuspended, suspendedMessage)
 	case a.Spec.Suspend && !a.Status.Prosta.Finished():
 		conditions.Set(list, generation, commonv1.ConditionSuspended, false, commonv1.ReasonAlreadyStarted,
-			"spec.suspend came after the start: the attempt goes on, and no next one begins")
+			"spec.suspend came after the start: the attempt continues, and no next one starts")
 	case meta.FindStatusCondition(*list, commonv1.ConditionSuspended) != nil:
 		conditions.Set(list, generation, commonv1.ConditionSuspended, false, commonv1.ReasonNotSuspended, "nothing is held back")
 	}
 }
 
-// setHostResolved sets the condition that tells, in the scheduler's words, why the host does not take the pod.
+// setHostResolved sets the condition that says, in the scheduler's words, why the host does not take the pod.
 func setHostResolved(a *egov1.Activity, pod *corev1.Pod) {
 	list, generation := &a.Status.Conditions, a.Generation
 	if pod.Spec.NodeName != "" {
@@ -212,12 +214,14 @@ func setHostResolved(a *egov1.Activity, pod *corev1.Pod) {
 func setNodeReachable(a *egov1.Activity, pod *corev1.Pod) {
 	list, generation := &a.Status.Conditions, a.Generation
 	hasCondition := func(conditionType corev1.PodConditionType, status corev1.ConditionStatus) bool {
-		return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == conditionType && c.Status == status })
+		return slices.ContainsFunc(pod.Status.Conditions,
+			func(c corev1.PodCondition) bool { return c.Type == conditionType && c.Status == status })
 	}
 	switch {
-	case commandStatus(pod).State.Running != nil && hasCondition(corev1.ContainersReady, corev1.ConditionTrue) && hasCondition(corev1.PodReady, corev1.ConditionFalse):
+	case commandStatus(pod).State.Running != nil && hasCondition(corev1.ContainersReady, corev1.ConditionTrue) &&
+		hasCondition(corev1.PodReady, corev1.ConditionFalse):
 		conditions.Set(list, generation, commonv1.ConditionNodeReachable, false, commonv1.ReasonNodeSilent,
-			"node "+pod.Spec.NodeName+" does not answer; the command may go on there")
+			"node "+pod.Spec.NodeName+" does not answer; the command may continue there")
 	case meta.FindStatusCondition(*list, commonv1.ConditionNodeReachable) != nil && pod.Spec.NodeName != "" && !isDisrupted(pod):
 		conditions.Set(list, generation, commonv1.ConditionNodeReachable, true, commonv1.ReasonNodeAnswers, "node "+pod.Spec.NodeName+" answers")
 	}

@@ -19,14 +19,17 @@ func TestUpdateStatus(t *testing.T) {
 	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: testTime}})
 	pulls := state(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such image"}})
 	unschedulable := func(p *corev1.Pod) {
-		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes"}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+			Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes"}}
 	}
 	suspended := egov1.ActivitySpec{Retries: 1, Suspend: true}
 	silent := func(p *corev1.Pod) {
-		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
+			{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
 	}
 	ending := func(p *corev1.Pod) {
-		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionFalse}, {Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionFalse},
+			{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
 	}
 	host, retryOnce := egov1.ActivitySpec{Host: "node-1"}, egov1.ActivitySpec{Retries: 1}
 	for name, c := range map[string]struct {
@@ -36,54 +39,81 @@ func TestUpdateStatus(t *testing.T) {
 		want       egov1.ProcessState
 		conditions string
 	}{
-		"new":              {want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"journaled":        {attempts: []egov1.Attempt{pendingAttempt}, want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"gated":            {spec: host, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(), want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"unknown host":     {spec: host, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded HostResolved=False"},
-		"no place":         {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded"},
-		"has a node":       {spec: host, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode), want: egov1.Starting, conditions: "Progressing Degraded=False HostResolved"},
-		"cannot pull":      {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, pulls), want: egov1.Starting, conditions: "Progressing Degraded"},
-		"runs":             {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
-		"runs, older view": {attempts: []egov1.Attempt{runningAttempt}, pod: edits(onNode), want: egov1.Running, conditions: "Progressing Degraded=False"},
-		"a stranger":       {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(otherUID, onNode, runs), want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"failed, a retry":  {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt}, want: egov1.Retrying, conditions: "Progressing Degraded=False"},
-		"retry has a node": {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt, adoptedAttempt}, pod: edits(onNode), want: egov1.Retrying, conditions: "Progressing Degraded=False"},
-		"retry runs":       {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt, adoptedAttempt}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
-		"failed":           {attempts: []egov1.Attempt{finishedAttempt(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
-		"succeeded":        {attempts: []egov1.Attempt{finishedAttempt(egov1.Succeeded)}, want: egov1.Succeeded, conditions: "Progressing=False Degraded=False Complete"},
-		"timed out":        {attempts: []egov1.Attempt{finishedAttempt(egov1.TimedOut)}, want: egov1.TimedOut, conditions: "Progressing=False Degraded=False Failed"},
-		"cancelled":        {attempts: []egov1.Attempt{finishedAttempt(egov1.Cancelled)}, want: egov1.Cancelled, conditions: "Progressing=False Degraded=False Failed"},
-		"lost":             {attempts: []egov1.Attempt{finishedAttempt(egov1.Lost)}, want: egov1.Lost, conditions: "Progressing=False Degraded=False Failed"},
-		"node silent":      {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs, silent), want: egov1.Running, conditions: "Progressing Degraded=False NodeReachable=False"},
-		"and evicted":      {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs, silent, deleting), want: egov1.Running, conditions: "Progressing Degraded=False NodeReachable=False"},
-		"ends by itself":   {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs, ending), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"new":       {want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"journaled": {attempts: []egov1.Attempt{pendingAttempt}, want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"gated": {spec: host, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(), want: egov1.Pending,
+			conditions: "Progressing Degraded=False"},
+		"unknown host": {spec: host, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(ungated, unschedulable), want: egov1.Pending,
+			conditions: "Progressing Degraded HostResolved=False"},
+		"no place": {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(ungated, unschedulable), want: egov1.Pending,
+			conditions: "Progressing Degraded"},
+		"has a node": {spec: host, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode), want: egov1.Starting,
+			conditions: "Progressing Degraded=False HostResolved"},
+		"cannot pull": {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, pulls), want: egov1.Starting,
+			conditions: "Progressing Degraded"},
+		"runs": {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs), want: egov1.Running,
+			conditions: "Progressing Degraded=False"},
+		"runs, older view": {attempts: []egov1.Attempt{runningAttempt}, pod: edits(onNode), want: egov1.Running,
+			conditions: "Progressing Degraded=False"},
+		"a stranger": {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(otherUID, onNode, runs), want: egov1.Pending,
+			conditions: "Progressing Degraded=False"},
+		"failed, a retry": {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt}, want: egov1.Retrying,
+			conditions: "Progressing Degraded=False"},
+		"retry has a node": {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt, adoptedAttempt}, pod: edits(onNode), want: egov1.Retrying,
+			conditions: "Progressing Degraded=False"},
+		"retry runs": {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt, adoptedAttempt}, pod: edits(onNode, runs),
+			want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"failed": {attempts: []egov1.Attempt{finishedAttempt(egov1.Failed)}, want: egov1.Failed,
+			conditions: "Progressing=False Degraded=False Failed"},
+		"succeeded": {attempts: []egov1.Attempt{finishedAttempt(egov1.Succeeded)}, want: egov1.Succeeded,
+			conditions: "Progressing=False Degraded=False Complete"},
+		"timed out": {attempts: []egov1.Attempt{finishedAttempt(egov1.TimedOut)}, want: egov1.TimedOut,
+			conditions: "Progressing=False Degraded=False Failed"},
+		"cancelled": {attempts: []egov1.Attempt{finishedAttempt(egov1.Cancelled)}, want: egov1.Cancelled,
+			conditions: "Progressing=False Degraded=False Failed"},
+		"lost": {attempts: []egov1.Attempt{finishedAttempt(egov1.Lost)}, want: egov1.Lost,
+			conditions: "Progressing=False Degraded=False Failed"},
+		"node silent": {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs, silent), want: egov1.Running,
+			conditions: "Progressing Degraded=False NodeReachable=False"},
+		"node silent, pod evicted": {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs, silent, deleting), want: egov1.Running,
+			conditions: "Progressing Degraded=False NodeReachable=False"},
+		"ends by itself": {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs, ending), want: egov1.Running,
+			conditions: "Progressing Degraded=False"},
 
-		"suspended":           {spec: suspended, want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
-		"suspended, gated":    {spec: suspended, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(), want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
-		"suspended, runs":     {spec: suspended, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False Suspended=False"},
-		"suspended, failed":   {spec: suspended, attempts: []egov1.Attempt{failedAttempt}, want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
-		"suspended, second":   {spec: suspended, attempts: []egov1.Attempt{failedAttempt, adoptedAttempt}, pod: edits(), want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
-		"suspended, too late": {spec: suspended, attempts: []egov1.Attempt{finishedAttempt(egov1.Succeeded)}, want: egov1.Succeeded, conditions: "Progressing=False Degraded=False Complete"},
-		"resumed":             {spec: retryOnce, attempts: []egov1.Attempt{{Prosta: egov1.Suspended, PodUID: "p1"}}, pod: edits(), want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"failed, cancelled":   {spec: egov1.ActivitySpec{Retries: 1, Cancel: true}, attempts: []egov1.Attempt{finishedAttempt(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
+		"suspended": {spec: suspended, want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
+		"suspended, gated": {spec: suspended, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(), want: egov1.Suspended,
+			conditions: "Progressing=False Degraded=False Suspended"},
+		"suspended, runs": {spec: suspended, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs), want: egov1.Running,
+			conditions: "Progressing Degraded=False Suspended=False"},
+		"suspended, failed": {spec: suspended, attempts: []egov1.Attempt{failedAttempt}, want: egov1.Suspended,
+			conditions: "Progressing=False Degraded=False Suspended"},
+		"suspended, second": {spec: suspended, attempts: []egov1.Attempt{failedAttempt, adoptedAttempt}, pod: edits(), want: egov1.Suspended,
+			conditions: "Progressing=False Degraded=False Suspended"},
+		"suspended, too late": {spec: suspended, attempts: []egov1.Attempt{finishedAttempt(egov1.Succeeded)}, want: egov1.Succeeded,
+			conditions: "Progressing=False Degraded=False Complete"},
+		"resumed": {spec: retryOnce, attempts: []egov1.Attempt{{Prosta: egov1.Suspended, PodUID: "p1"}}, pod: edits(),
+			want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"failed, cancelled": {spec: egov1.ActivitySpec{Retries: 1, Cancel: true}, attempts: []egov1.Attempt{finishedAttempt(egov1.Failed)},
+			want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := activityWith(c.spec, c.attempts...)
-			meta.SetStatusCondition(&a.Status.Conditions, metav1.Condition{Type: commonv1.ConditionReady, Status: metav1.ConditionFalse, Reason: "Retrying"})
+			meta.SetStatusCondition(&a.Status.Conditions,
+				metav1.Condition{Type: commonv1.ConditionReady, Status: metav1.ConditionFalse, Reason: "Retrying"})
 			var p *corev1.Pod
 			if c.pod != nil {
 				p = pod(a, c.pod...)
 			}
 			updateStatus(a, p)
 			var words []string
-			for _, one := range a.Status.Conditions {
-				if one.Type == commonv1.ConditionProgressing && one.Message == "" {
+			for _, condition := range a.Status.Conditions {
+				if condition.Type == commonv1.ConditionProgressing && condition.Message == "" {
 					t.Error("Progressing says nothing")
 				}
-				if one.Status == metav1.ConditionTrue {
-					words = append(words, one.Type)
+				if condition.Status == metav1.ConditionTrue {
+					words = append(words, condition.Type)
 				} else {
-					words = append(words, one.Type+"="+string(one.Status))
+					words = append(words, condition.Type+"="+string(condition.Status))
 				}
 			}
 			if got := strings.Join(words, " "); a.Status.Prosta != c.want || got != c.conditions {
@@ -105,7 +135,8 @@ func TestWhatKeepsTheGuardAwayIsSaid(t *testing.T) {
 	}}}
 	updateStatus(a, p)
 	c := meta.FindStatusCondition(a.Status.Conditions, commonv1.ConditionDegraded)
-	if c.Status != metav1.ConditionTrue || a.Status.Prosta != egov1.Starting || !strings.Contains(c.Message, "unauthorized") || !strings.Contains(c.Message, "imagePullSecrets") {
+	if c.Status != metav1.ConditionTrue || a.Status.Prosta != egov1.Starting || !strings.Contains(c.Message, "unauthorized") ||
+		!strings.Contains(c.Message, "imagePullSecrets") {
 		t.Errorf("%s, %+v", a.Status.Prosta, c)
 	}
 }
@@ -152,9 +183,11 @@ func TestDuration(t *testing.T) {
 	later := metav1.NewTime(testTime.Add(90*time.Second + 300*time.Millisecond))
 	first := failedAttempt
 	first.StartTime, first.FinishTime = &testTime, &testTime
-	a := activityWith(egov1.ActivitySpec{Retries: 1}, first, egov1.Attempt{Prosta: egov1.Succeeded, Result: egov1.Result{StartTime: &later, FinishTime: &later}})
+	a := activityWith(egov1.ActivitySpec{Retries: 1}, first,
+		egov1.Attempt{Prosta: egov1.Succeeded, Result: egov1.Result{StartTime: &later, FinishTime: &later}})
 	updateStatus(a, nil)
-	if s := a.Status; s.Duration == nil || s.Duration.Duration != 90*time.Second || !s.StartTime.Equal(&testTime) || !s.FinishTime.Equal(&later) {
+	if s := a.Status; s.Duration == nil || s.Duration.Duration != 90*time.Second || !s.StartTime.Equal(&testTime) ||
+		!s.FinishTime.Equal(&later) {
 		t.Errorf("%v from %v to %v", s.Duration, s.StartTime, s.FinishTime)
 	}
 }

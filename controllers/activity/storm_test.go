@@ -15,16 +15,16 @@ import (
 )
 
 // leader is an operator whose every call waits for its turn, so that it can be
-// stopped between any two calls while others go on, and be woken much later.
+// stopped between any two calls while others continue, and be woken much later.
 type leader struct {
 	*operator
-	resume     chan bool     // true: go on to the next call; false: you were killed
+	resume     chan bool     // true: continue to the next call; false: you were killed
 	paused     chan struct{} // it waits, or it is dead
 	loseAnswer bool          // the answer of the next call is lost
 }
 
-func (w *fakeCluster) leader() *leader {
-	l := &leader{operator: w.operator(), resume: make(chan bool), paused: make(chan struct{})}
+func (f *fakeCluster) leader() *leader {
+	l := &leader{operator: f.operator(), resume: make(chan bool), paused: make(chan struct{})}
 	dead := false
 	turn := func() bool {
 		if !dead {
@@ -112,46 +112,46 @@ func TestStorm(t *testing.T) {
 }
 
 // disturb does one thing that users and neighbours do.
-func (w *fakeCluster) disturb(chance *rand.Rand, spec egov1.ActivitySpec) {
-	a := w.activity()
+func (f *fakeCluster) disturb(chance *rand.Rand, spec egov1.ActivitySpec) {
+	a := f.activity()
 	switch dice := chance.IntN(10); {
 	case a == nil:
-		w.submit(spec)
+		f.submit(spec)
 	case dice < 3:
-		deletePods(w)
+		deletePods(f)
 	case dice < 5:
-		deleteActivity(w)
+		deleteActivity(f)
 	case dice < 6:
-		cancel(w)
+		cancel(f)
 	case dice < 8: // somebody copies the manifest of the pod to come, gate and owner and all
 		copied := desiredPod(a, egov1.Attempt{PodName: podName(a, int32(len(a.Status.Attempts))+1)})
-		_ = w.server.Create(context.Background(), copied)
+		_ = f.server.Create(context.Background(), copied)
 	default: // somebody forces a pod away
-		for _, p := range w.pods() {
+		for _, p := range f.pods() {
 			p.Finalizers = nil
-			w.must(w.server.Update(context.Background(), &p))
-			w.must(w.server.Delete(context.Background(), &p))
+			f.must(f.server.Update(context.Background(), &p))
+			f.must(f.server.Delete(context.Background(), &p))
 			break
 		}
 	}
 }
 
 // checkFinished checks what must be true at the end of any storm.
-func (w *fakeCluster) checkFinished() {
-	w.t.Helper()
-	if a := w.activity(); a != nil && !a.Status.Prosta.Finished() {
-		w.t.Errorf("not finished: %+v", a.Status)
+func (f *fakeCluster) checkFinished() {
+	f.t.Helper()
+	if a := f.activity(); a != nil && !a.Status.Prosta.Finished() {
+		f.t.Errorf("not finished: %+v", a.Status)
 	}
-	if a := w.activity(); a != nil {
+	if a := f.activity(); a != nil {
 		for _, attempt := range a.Status.Attempts {
-			if attempt.Reason == commonv1.ReasonStartDeadlineExceeded && w.ranPods[attempt.PodUID] {
-				w.t.Errorf("attempt %d ran though it was too late: %+v", attempt.Number, a.Status)
+			if attempt.Reason == commonv1.ReasonStartDeadlineExceeded && f.ranPods[attempt.PodUID] {
+				f.t.Errorf("attempt %d ran though it was too late: %+v", attempt.Number, a.Status)
 			}
 		}
 	}
-	for _, p := range w.pods() {
+	for _, p := range f.pods() {
 		if hasFinalizer(&p) || isGated(&p) || p.Status.Phase == corev1.PodRunning {
-			w.t.Errorf("pod %s was left: %v %v %s", p.Name, p.Finalizers, p.Spec.SchedulingGates, p.Status.Phase)
+			f.t.Errorf("pod %s was left: %v %v %s", p.Name, p.Finalizers, p.Spec.SchedulingGates, p.Status.Phase)
 		}
 	}
 }

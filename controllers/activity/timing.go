@@ -22,13 +22,13 @@ func startDeadline(a *egov1.Activity) (at time.Time, ok bool) {
 	return a.CreationTimestamp.Add(a.Spec.StartDeadline.Duration), true
 }
 
-// startDeadlinePassed reports whether the command has not started in time, as far as the status knows.
+// startDeadlinePassed reports whether the command has not started in time according to the status.
 func startDeadlinePassed(a *egov1.Activity, now time.Time) bool {
 	at, ok := startDeadline(a)
 	return ok && !now.Before(at)
 }
 
-// isStartOverdue reports whether, as far as the pod knows as well, the command has not started in time: its container
+// isStartOverdue reports whether, according to the pod as well, the command has not started in time: its container
 // may have started since the status was written.
 func isStartOverdue(a *egov1.Activity, pod *corev1.Pod, now time.Time) bool {
 	state := commandStatus(pod).State

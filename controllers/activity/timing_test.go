@@ -22,19 +22,24 @@ func TestRequeueAfter(t *testing.T) {
 		after    time.Duration
 		want     time.Duration
 	}{
-		"nothing is waited for":     {attempts: []egov1.Attempt{adoptedAttempt}},
-		"the deadline":              {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, after: time.Second, want: 59 * time.Second},
-		"which has passed":          {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, attempts: []egov1.Attempt{adoptedAttempt}, after: time.Hour},
-		"which was met":             {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, attempts: []egov1.Attempt{runningAttempt}},
-		"the backoff":               {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy}, attempts: []egov1.Attempt{ran}, want: 10 * time.Second},
-		"the backoff, suspended":    {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy, Suspend: true}, attempts: []egov1.Attempt{ran}},
-		"the backoff, no retry":     {spec: egov1.ActivitySpec{RetryPolicy: defaultRetryPolicy}, attempts: []egov1.Attempt{ran}},
-		"the backoff, then running": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy}, attempts: []egov1.Attempt{ran, runningAttempt}},
+		"nothing is waited for": {attempts: []egov1.Attempt{adoptedAttempt}},
+		"the deadline":          {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, after: time.Second, want: 59 * time.Second},
+		"which has passed": {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, attempts: []egov1.Attempt{adoptedAttempt},
+			after: time.Hour},
+		"which was met": {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, attempts: []egov1.Attempt{runningAttempt}},
+		"the backoff": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy}, attempts: []egov1.Attempt{ran},
+			want: 10 * time.Second},
+		"the backoff, suspended": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy, Suspend: true},
+			attempts: []egov1.Attempt{ran}},
+		"the backoff, no retry": {spec: egov1.ActivitySpec{RetryPolicy: defaultRetryPolicy}, attempts: []egov1.Attempt{ran}},
+		"the backoff, then running": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy},
+			attempts: []egov1.Attempt{ran, runningAttempt}},
 		"the deadline first": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy, StartDeadline: within(time.Second)},
 			attempts: []egov1.Attempt{unstarted}, want: time.Second},
 		"the backoff first": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy, StartDeadline: within(time.Minute)},
 			attempts: []egov1.Attempt{unstarted}, want: 10 * time.Second},
-		"the ttl": {spec: egov1.ActivitySpec{TTLSecondsAfterFinished: ptr.To[int32](60)}, attempts: []egov1.Attempt{ran}, after: time.Second, want: 59 * time.Second},
+		"the ttl": {spec: egov1.ActivitySpec{TTLSecondsAfterFinished: ptr.To[int32](60)}, attempts: []egov1.Attempt{ran}, after: time.Second,
+			want: 59 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := activityWith(c.spec, c.attempts...)

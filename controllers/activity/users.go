@@ -19,10 +19,10 @@ const usersConfigMap = "activity-users"
 // numericUser matches an execuser that is a uid or uid:gid.
 var numericUser = regexp.MustCompile(`^(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9}))?$`)
 
-// unknownUserError says that a name stands for nobody (yet).
+// unknownUserError says that no user has a name (yet).
 type unknownUserError struct{ message string }
 
-func (n *unknownUserError) Error() string { return "execuser: " + n.message }
+func (u *unknownUserError) Error() string { return "execuser: " + u.message }
 
 func newUnknownUser(format string, args ...any) error {
 	return &unknownUserError{fmt.Sprintf(format, args...)}
@@ -45,7 +45,8 @@ func (r *Reconciler) resolveUser(ctx context.Context, a *egov1.Activity) error {
 		return err
 	}
 	if users.Data == nil { // an event follows when there is one
-		return newUnknownUser("%q is to be looked up in ConfigMap %q, which does not exist; create it in this namespace with key %q, whose value is a uid or uid:gid",
+		return newUnknownUser("%q is to be looked up in ConfigMap %q, which does not exist; create it in this namespace with key %q, whose "+
+			"value is a uid or uid:gid",
 			a.Spec.ExecUser, usersConfigMap, a.Spec.ExecUser)
 	}
 	found, err := lookupUser(a, users.Data)
@@ -88,7 +89,7 @@ func parseUser(text string) (uid, gid int64, chosen bool) {
 	case "root":
 		return 0, 0, true
 	case "nobody":
-		return nobodyUID, nobodyUID, true
+		return overflowUID, overflowUID, true
 	}
 	first, second, both := strings.Cut(text, ":")
 	uid = parseID(first)

@@ -56,7 +56,7 @@ func users(w *fakeCluster, data map[string]string) {
 	}))
 }
 
-// isInvalid returns a func that reports whether the status says that the user must mend the field.
+// isInvalid returns a func that reports whether the status says that the user must fix the field.
 func isInvalid(field string) func(w *fakeCluster) bool {
 	return func(w *fakeCluster) bool {
 		c := meta.FindStatusCondition(w.activity().Status.Conditions, commonv1.ConditionDegraded)
@@ -69,8 +69,9 @@ func TestNamedUser(t *testing.T) {
 	w := newFakeCluster(t, 1)
 	w.submit(egov1.ActivitySpec{ExecUser: "deploy", Retries: 1})
 	w.operator().runUntilQuiet()
-	told := w.activity().Status
-	if !isInvalid("execuser")(w) || len(w.pods()) > 0 || told.Reason != commonv1.ReasonInvalidSpec || !strings.Contains(told.Message, `create it in this namespace with key "deploy"`) {
+	status := w.activity().Status
+	if !isInvalid("execuser")(w) || len(w.pods()) > 0 || status.Reason != commonv1.ReasonInvalidSpec ||
+		!strings.Contains(status.Message, `create it in this namespace with key "deploy"`) {
 		t.Errorf("without a ConfigMap: %+v", w.activity().Status)
 	}
 	users(w, map[string]string{"deploy": "1000:2000"})
@@ -84,7 +85,8 @@ func TestNamedUser(t *testing.T) {
 	w.must(w.server.Update(context.Background(), &changed))
 	o.runUntilQuiet()
 	a := w.activity()
-	if a.Status.Prosta != egov1.Failed || len(a.Status.Attempts) != 2 || isInvalid("execuser")(w) || strings.Contains(a.Status.Message, usersConfigMap) {
+	if a.Status.Prosta != egov1.Failed || len(a.Status.Attempts) != 2 || isInvalid("execuser")(w) ||
+		strings.Contains(a.Status.Message, usersConfigMap) {
 		t.Errorf("got %+v", a.Status)
 	}
 	for _, p := range w.pods() {

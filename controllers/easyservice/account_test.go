@@ -30,16 +30,17 @@ func TestNoPodActsAsTheManager(t *testing.T) {
 		volumes   []corev1.Volume
 		want      string // the field that is refused
 	}{
-		"another account":                      {manager, "team", "reader", nil, ""},
-		"no account":                           {manager, "team", "", token, ""},
-		"its account":                          {manager, "team", "manager", nil, "serviceAccountName: "},
-		"its namesake in another namespace":    {manager, "shop", "manager", nil, ""},
-		"a manager that is no pod":             {types.NamespacedName{}, "team", "manager", token, ""},
-		"the default account, named":           {simple, "team", "default", nil, "serviceAccountName: "},
-		"the default account without a token":  {simple, "team", "", projecting(corev1.VolumeProjection{Secret: &corev1.SecretProjection{}}), ""},
-		"the default account's token":          {simple, "team", "", token, "volumes[1].projected.sources[1]: "},
-		"the default account's certificate":    {simple, "team", "", projecting(corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{}}), "volumes[1].projected.sources[1]: "},
-		"a token of another, default's beside": {simple, "team", "reader", token, ""},
+		"another account":                     {manager, "team", "reader", nil, ""},
+		"no account":                          {manager, "team", "", token, ""},
+		"its account":                         {manager, "team", "manager", nil, "serviceAccountName: "},
+		"its namesake in another namespace":   {manager, "shop", "manager", nil, ""},
+		"a manager that is no pod":            {types.NamespacedName{}, "team", "manager", token, ""},
+		"the default account, named":          {simple, "team", "default", nil, "serviceAccountName: "},
+		"the default account without a token": {simple, "team", "", projecting(corev1.VolumeProjection{Secret: &corev1.SecretProjection{}}), ""},
+		"the default account's token":         {simple, "team", "", token, "volumes[1].projected.sources[1]: "},
+		"the default account's certificate": {simple, "team", "",
+			projecting(corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{}}), "volumes[1].projected.sources[1]: "},
+		"a token of another, and default's": {simple, "team", "reader", token, ""},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			e := newEasyService("a", appv1.EasyServiceSpec{ServiceAccountName: c.account, Volumes: c.volumes})

@@ -22,7 +22,7 @@ const (
 	// reasonDeadlineExceeded is the Deployment controller's reason for a rollout that got stuck
 	// (k8s.io/kubernetes/pkg/controller/deployment/util: TimedOutReason).
 	reasonDeadlineExceeded = "ProgressDeadlineExceeded"
-	// reasonResumed is the Deployment controller's reason for a rollout that a human let go on
+	// reasonResumed is the Deployment controller's reason for a rollout that a human let continue
 	// (k8s.io/kubernetes/pkg/controller/deployment/util: ResumedDeployReason).
 	reasonResumed = "DeploymentResumed"
 )
@@ -115,11 +115,11 @@ func deadlineExceededAt(e *appv1.EasyService, d *appsv1.Deployment) (time.Time, 
 	return at, c.Status == corev1.ConditionFalse && c.Reason == reasonDeadlineExceeded && d.Status.ObservedGeneration == d.Generation
 }
 
-// isRolloutStuck reports whether the Deployment controller has given up a rollout that does not begin only now.
+// isRolloutStuck reports whether the Deployment controller has given up a rollout that does not start only now.
 func isRolloutStuck(e *appv1.EasyService, d *appsv1.Deployment, r rolloutRequest, now metav1.Time) bool {
 	at, given := deadlineExceededAt(e, d)
-	begins := r.deploymentApplied && (e.Status.LastRollout == nil || e.Status.LastRollout.Template != r.specHash)
-	return given && !begins && !at.After(now.Time)
+	starts := r.deploymentApplied && (e.Status.LastRollout == nil || e.Status.LastRollout.Template != r.specHash)
+	return given && !starts && !at.After(now.Time)
 }
 
 // isRolloutOverdue reports whether the rollout of what the Deployment holds is beyond its rolloutDeadline.

@@ -22,13 +22,14 @@ func TestMinReadySeconds(t *testing.T) {
 		spec appv1.EasyServiceSpec
 		want int32
 	}{
-		"nothing asks":                   {appv1.EasyServiceSpec{}, 10},
-		"nothing asks for UDP":           {appv1.EasyServiceSpec{Ports: []appv1.Port{{Port: 53, Protocol: corev1.ProtocolUDP}}}, 10},
-		"a TCP port is knocked at":       {appv1.EasyServiceSpec{Ports: []appv1.Port{{Port: 80}}}, 0},
-		"a probe asks":                   {appv1.EasyServiceSpec{Probes: asks}, 0},
-		"only liveness is asked for":     {appv1.EasyServiceSpec{Probes: &appv1.Probes{Liveness: asks.Readiness}}, 10},
-		"the user's":                     {appv1.EasyServiceSpec{Strategy: &appv1.Strategy{MinReadySeconds: 1}}, 1},
-		"the user's, of a port":          {appv1.EasyServiceSpec{Ports: []appv1.Port{{Port: 80}}, Strategy: &appv1.Strategy{MinReadySeconds: 7}}, 7},
+		"nothing asks":               {appv1.EasyServiceSpec{}, 10},
+		"nothing asks for UDP":       {appv1.EasyServiceSpec{Ports: []appv1.Port{{Port: 53, Protocol: corev1.ProtocolUDP}}}, 10},
+		"a TCP port is knocked at":   {appv1.EasyServiceSpec{Ports: []appv1.Port{{Port: 80}}}, 0},
+		"a probe asks":               {appv1.EasyServiceSpec{Probes: asks}, 0},
+		"only liveness is asked for": {appv1.EasyServiceSpec{Probes: &appv1.Probes{Liveness: asks.Readiness}}, 10},
+		"the user's":                 {appv1.EasyServiceSpec{Strategy: &appv1.Strategy{MinReadySeconds: 1}}, 1},
+		"the user's, of a port": {appv1.EasyServiceSpec{Ports: []appv1.Port{{Port: 80}}, Strategy: &appv1.Strategy{MinReadySeconds: 7}},
+			7},
 		"below a short deadline":         {appv1.EasyServiceSpec{Strategy: &appv1.Strategy{ProgressDeadlineSeconds: ptr.To[int32](5)}}, 4},
 		"below the shortest deadline":    {appv1.EasyServiceSpec{Strategy: &appv1.Strategy{ProgressDeadlineSeconds: ptr.To[int32](1)}}, 0},
 		"below a deadline that is ample": {appv1.EasyServiceSpec{Strategy: &appv1.Strategy{ProgressDeadlineSeconds: ptr.To[int32](20)}}, 10},
@@ -52,22 +53,26 @@ func podAt(readySince int, s corev1.ContainerStatus) corev1.Pod {
 	s.Name, s.RestartCount = appName, 2
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{s}
 	if readySince > 0 {
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: secondsLater(readySince)}}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
+			LastTransitionTime: secondsLater(readySince)}}
 	}
 	return pod
 }
 
 var (
-	exited             = &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}
-	containerRuns      = corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
-	containerStopped   = corev1.ContainerStatus{State: corev1.ContainerState{Terminated: exited}}
-	containerBacksOff  = corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, LastTerminationState: corev1.ContainerState{Terminated: exited}}
+	exited            = &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}
+	containerRuns     = corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	containerStopped  = corev1.ContainerStatus{State: corev1.ContainerState{Terminated: exited}}
+	containerBacksOff = corev1.ContainerStatus{
+		State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+		LastTerminationState: corev1.ContainerState{Terminated: exited},
+	}
 	containerRestarted = corev1.ContainerStatus{State: containerRuns.State, LastTerminationState: containerBacksOff.LastTerminationState}
 	crashLoopPhases    = map[string]func(second int) corev1.Pod{
 		"it has stopped":    func(int) corev1.Pod { return podAt(0, containerStopped) },
 		"it waits":          func(int) corev1.Pod { return podAt(0, containerBacksOff) },
 		"it runs once more": func(second int) corev1.Pod { return podAt(second-1, containerRestarted) },
-		"and stops as usual": func(int) corev1.Pod {
+		"it stopped again": func(int) corev1.Pod {
 			return podAt(0, corev1.ContainerStatus{State: containerStopped.State, LastTerminationState: containerBacksOff.LastTerminationState})
 		},
 	}
@@ -85,9 +90,11 @@ func TestWhatKeepsStoppingIsNeverReady(t *testing.T) {
 		if len(pod.Status.Conditions) > 0 {
 			d.Status.ReadyReplicas = 1
 		}
-		got := status(e, converge.Observed{"Deployment/a": d}, world{pods: []corev1.Pod{pod}, now: secondsLater(100)}, rolloutRequest{specHash: "1", appliedHash: "1", deploymentApplied: true})
+		got := status(e, converge.Observed{"Deployment/a": d}, world{pods: []corev1.Pod{pod}, now: secondsLater(100)},
+			rolloutRequest{specHash: "1", appliedHash: "1", deploymentApplied: true})
 		for kind, want := range map[string]metav1.ConditionStatus{
-			commonv1.ConditionReady: metav1.ConditionFalse, commonv1.ConditionAvailable: metav1.ConditionFalse, commonv1.ConditionDegraded: metav1.ConditionTrue,
+			commonv1.ConditionReady: metav1.ConditionFalse, commonv1.ConditionAvailable: metav1.ConditionFalse,
+			commonv1.ConditionDegraded: metav1.ConditionTrue,
 		} {
 			if c := meta.FindStatusCondition(got.Conditions, kind); c.Status != want {
 				t.Errorf("%s: %s is %s: %s", reason, kind, c.Status, c.Message)
@@ -108,15 +115,18 @@ func TestWhatKeepsStoppingIsNeverReady(t *testing.T) {
 
 // The Deployment controller takes each start of a container for progress; we do not.
 func TestARolloutThatKeepsStoppingEnds(t *testing.T) {
-	e := newEasyService("a", appv1.EasyServiceSpec{Image: "a", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](20)}})
+	e := newEasyService("a", appv1.EasyServiceSpec{Image: "a",
+		Strategy: &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](20)}})
 	e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: testTime, Result: appv1.RolloutRunning}
 	asks := rolloutRequest{specHash: "2", appliedHash: "2", deploymentApplied: true}
 	for reason, phase := range crashLoopPhases {
-		if w := (world{pods: []corev1.Pod{phase(19)}, now: secondsLater(19)}); isRolloutOverdue(e, &appsv1.Deployment{}, asks, w) || untilDeadline(e, &appsv1.Deployment{}, w) != time.Second {
+		if w := (world{pods: []corev1.Pod{phase(19)}, now: secondsLater(19)}); isRolloutOverdue(e, &appsv1.Deployment{}, asks, w) ||
+			untilDeadline(e, &appsv1.Deployment{}, w) != time.Second {
 			t.Errorf("%s: too early, or due in %s", reason, untilDeadline(e, &appsv1.Deployment{}, w))
 		}
-		if w := (world{pods: []corev1.Pod{phase(20)}, now: secondsLater(20)}); !isRolloutOverdue(e, &appsv1.Deployment{}, asks, w) || untilDeadline(e, &appsv1.Deployment{}, w) != 0 {
-			t.Errorf("%s: it goes on, or is due in %s", reason, untilDeadline(e, &appsv1.Deployment{}, w))
+		if w := (world{pods: []corev1.Pod{phase(20)}, now: secondsLater(20)}); !isRolloutOverdue(e, &appsv1.Deployment{}, asks, w) ||
+			untilDeadline(e, &appsv1.Deployment{}, w) != 0 {
+			t.Errorf("%s: it continues, or is due in %s", reason, untilDeadline(e, &appsv1.Deployment{}, w))
 		}
 	}
 }
@@ -130,7 +140,8 @@ func TestDeadline(t *testing.T) {
 	evicted.Status.Phase = corev1.PodFailed
 	var paused, wentOn appsv1.Deployment
 	paused.Spec.Paused = true
-	wentOn.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Reason: "DeploymentResumed", LastUpdateTime: secondsLater(25)}}
+	wentOn.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Reason: "DeploymentResumed",
+		LastUpdateTime: secondsLater(25)}}
 	for _, c := range []struct {
 		reason string
 		change func(*appv1.EasyService, *rolloutRequest)
@@ -147,9 +158,12 @@ func TestDeadline(t *testing.T) {
 		{reason: "those that are there have ended", pods: []corev1.Pod{evicted}},
 		{reason: "a human holds it", pods: []corev1.Pod{podAt(0, containerRuns)}, held: paused},
 		{reason: "a human held it", pods: []corev1.Pod{podAt(0, containerRuns)}, held: wentOn, want: 625 * time.Second},
-		{reason: "size 0", pods: []corev1.Pod{podAt(0, containerRuns)}, change: func(e *appv1.EasyService, _ *rolloutRequest) { e.Spec.Size = ptr.To[int32](0) }},
-		{reason: "completed", pods: []corev1.Pod{podAt(0, containerRuns)}, change: func(e *appv1.EasyService, _ *rolloutRequest) { e.Status.LastRollout.Result = appv1.RolloutCompleted }},
-		{reason: "the first look", pods: []corev1.Pod{podAt(0, containerRuns)}, change: func(e *appv1.EasyService, _ *rolloutRequest) { e.Status.LastRollout = nil }},
+		{reason: "size 0", pods: []corev1.Pod{podAt(0, containerRuns)},
+			change: func(e *appv1.EasyService, _ *rolloutRequest) { e.Spec.Size = ptr.To[int32](0) }},
+		{reason: "completed", pods: []corev1.Pod{podAt(0, containerRuns)},
+			change: func(e *appv1.EasyService, _ *rolloutRequest) { e.Status.LastRollout.Result = appv1.RolloutCompleted }},
+		{reason: "the first look", pods: []corev1.Pod{podAt(0, containerRuns)},
+			change: func(e *appv1.EasyService, _ *rolloutRequest) { e.Status.LastRollout = nil }},
 	} {
 		e, r := newEasyService("a", appv1.EasyServiceSpec{Image: "a"}), rolloutRequest{specHash: "2", appliedHash: "2", deploymentApplied: true}
 		e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: testTime, Result: appv1.RolloutRunning}

@@ -45,7 +45,7 @@ func (r *Reconciler) keepConfigs(e *appv1.EasyService, now map[appv1.ConfigRef]c
 }
 
 // configDigest returns the digest of what configRefs name. While one is missing, it returns that of the running pods,
-// so that they go on, and the error missing, which names the field.
+// so that they continue, and the error missing, which names the field.
 func (r *Reconciler) configDigest(ctx context.Context, e *appv1.EasyService, running string) (config string, missing, err error) {
 	now, absent := map[appv1.ConfigRef]cachedConfig{}, []error{}
 	last := r.lastConfigs(e)
@@ -60,7 +60,8 @@ func (r *Reconciler) configDigest(ctx context.Context, e *appv1.EasyService, run
 			cached = cachedConfig{content: content.WithoutValues(), digest: digest(e.UID, content.Data)}
 		}
 		if cached.content.Data == nil && !ref.Optional {
-			absent = append(absent, converge.Invalid(fmt.Sprintf("configRefs[%d]", i), "there is no %s %q in this namespace; make it, or say optional", ref.Kind, ref.Name))
+			absent = append(absent, converge.Invalid(fmt.Sprintf("configRefs[%d]", i),
+				"there is no %s %q in this namespace; make it, or say optional", ref.Kind, ref.Name))
 		}
 		now[ref] = cached
 		digests = append(digests, string(ref.Kind)+"/"+ref.Name+"="+cached.digest)
@@ -74,13 +75,14 @@ func (r *Reconciler) configDigest(ctx context.Context, e *appv1.EasyService, run
 	}
 	slices.Sort(digests) // the order of the list is nothing to roll for
 	all := sha256.New()
-	for _, one := range digests {
-		all.Write([]byte(one + "\n"))
+	for _, digest := range digests {
+		all.Write([]byte(digest + "\n"))
 	}
 	return hex.EncodeToString(all.Sum(nil)[:12]), nil, nil
 }
 
-func (r *Reconciler) readConfigRef(ctx context.Context, e *appv1.EasyService, ref appv1.ConfigRef, last *converge.Content) (*converge.Content, error) {
+func (r *Reconciler) readConfigRef(ctx context.Context, e *appv1.EasyService, ref appv1.ConfigRef,
+	last *converge.Content) (*converge.Content, error) {
 	key := client.ObjectKey{Namespace: e.Namespace, Name: ref.Name}
 	if ref.Kind == appv1.Secret {
 		return r.Secrets.ReadIfChanged(ctx, key, last)
@@ -88,7 +90,7 @@ func (r *Reconciler) readConfigRef(ctx context.Context, e *appv1.EasyService, re
 	return r.ConfigMaps.ReadIfChanged(ctx, key, last)
 }
 
-// digest is the digest of a content, keyed with the object's UID: it does not tell that two objects hold the same. It
+// digest is the digest of a content, keyed with the object's UID: it does not show that two objects hold the same. It
 // hides a content only as well as that is hard to guess.
 func digest(uid types.UID, data map[string][]byte) string {
 	if data == nil {

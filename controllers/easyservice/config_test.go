@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestDigestTellsContentsApartAndNothingElse(t *testing.T) {
+func TestDigestDistinguishesContentsAndShowsNothingElse(t *testing.T) {
 	data := func(pairs ...string) map[string][]byte {
 		m := map[string][]byte{}
 		for i := 0; i < len(pairs); i += 2 {
@@ -34,6 +34,6 @@ func TestDigestTellsContentsApartAndNothingElse(t *testing.T) {
 		t.Error("an empty one is not a missing one")
 	}
 	if strings.Contains(digest("uid", data("password", "hunter2")), "hunter2") {
-		t.Error("it tells the value")
+		t.Error("it shows the value")
 	}
 }

@@ -76,12 +76,13 @@ func (r *Reconciler) reconcile(ctx context.Context, e *appv1.EasyService, _ conv
 	podTemplate := templateToApply(e, specTemplate, missing != nil, w.replicaSets)
 	accountErr := rejectManagerAccount(podTemplate.Spec, e.Namespace, r.Account)
 	apply, observeOnly := r.Converge, e.Spec.Paused || accountErr != nil || missing != nil && !w.deploymentExists
-	if observeOnly { // nothing begins before what it is configured with is there, nor as the manager
+	if observeOnly { // nothing starts before what it is configured with is there, nor as the manager
 		apply = r.ReadChildren
 	}
 	children := desired(e, podTemplate, w)
 	observed, err := apply(ctx, e, children...)
-	thisRollout := rolloutRequest{specHash: templateHash(specTemplate), appliedHash: templateHash(podTemplate), deploymentApplied: converge.ChildSucceeded(err, "Deployment", e.Name) && !observeOnly && missing == nil}
+	thisRollout := rolloutRequest{specHash: templateHash(specTemplate), appliedHash: templateHash(podTemplate),
+		deploymentApplied: converge.ChildSucceeded(err, "Deployment", e.Name) && !observeOnly && missing == nil}
 	e.Status = status(e, observed, w, thisRollout) // last, also after an error: it says what stands
 	if e.Spec.Paused {
 		err = errors.Join(err, r.ReportPausedChanges(ctx, e, children...))

@@ -77,7 +77,8 @@ func containerPorts(ports []appv1.Port) []*corev1ac.ContainerPortApplyConfigurat
 
 // servicePorts returns the ports of the Service. existing are those that it has now, and all is what the pods listen
 // on.
-func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, existing []corev1.ServicePort, all []listener) []*corev1ac.ServicePortApplyConfiguration {
+func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, existing []corev1.ServicePort,
+	all []listener) []*corev1ac.ServicePortApplyConfiguration {
 	asked := nodePorts(ports, exposed, existing)
 	list := make([]*corev1ac.ServicePortApplyConfiguration, 0, len(ports))
 	for _, p := range ports {

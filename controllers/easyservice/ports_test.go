@@ -113,14 +113,18 @@ func TestContainerPorts(t *testing.T) {
 		ports []appv1.Port
 		want  []string
 	}{
-		"the port itself":                {[]appv1.Port{{Port: 80}}, []string{"80/TCP"}},
-		"its name, too":                  {[]appv1.Port{{Name: "http", Port: 80}}, []string{"http 80/TCP"}},
-		"the number it leads to":         {[]appv1.Port{{Name: "http", Port: 80, TargetPort: number(8080)}}, []string{"http 8080/TCP"}},
-		"a name it leads to":             {[]appv1.Port{{Name: "http", Port: 80, TargetPort: name("web")}}, []string{"web 80/TCP"}},
-		"two protocols on one number":    {[]appv1.Port{{Name: "t", Port: 53}, {Name: "u", Port: 53, Protocol: corev1.ProtocolUDP}}, []string{"t 53/TCP", "u 53/UDP"}},
-		"two ports that lead to one":     {[]appv1.Port{{Name: "a", Port: 80, TargetPort: number(8080)}, {Name: "b", Port: 81, TargetPort: number(8080)}}, []string{"a 8080/TCP"}},
-		"a name that is needed wins":     {[]appv1.Port{{Name: "a", Port: 80, TargetPort: number(8080)}, {Name: "b", Port: 8080, TargetPort: name("web")}}, []string{"web 8080/TCP"}},
-		"a name stands once":             {[]appv1.Port{{Name: "web", Port: 80, TargetPort: number(8080)}, {Name: "b", Port: 81, TargetPort: name("web")}}, []string{"8080/TCP", "web 81/TCP"}},
+		"the port itself":        {[]appv1.Port{{Port: 80}}, []string{"80/TCP"}},
+		"its name, too":          {[]appv1.Port{{Name: "http", Port: 80}}, []string{"http 80/TCP"}},
+		"the number it leads to": {[]appv1.Port{{Name: "http", Port: 80, TargetPort: number(8080)}}, []string{"http 8080/TCP"}},
+		"a name it leads to":     {[]appv1.Port{{Name: "http", Port: 80, TargetPort: name("web")}}, []string{"web 80/TCP"}},
+		"two protocols on one number": {[]appv1.Port{{Name: "t", Port: 53}, {Name: "u", Port: 53, Protocol: corev1.ProtocolUDP}},
+			[]string{"t 53/TCP", "u 53/UDP"}},
+		"two ports that lead to one": {[]appv1.Port{{Name: "a", Port: 80, TargetPort: number(8080)},
+			{Name: "b", Port: 81, TargetPort: number(8080)}}, []string{"a 8080/TCP"}},
+		"a name that is needed wins": {[]appv1.Port{{Name: "a", Port: 80, TargetPort: number(8080)},
+			{Name: "b", Port: 8080, TargetPort: name("web")}}, []string{"web 8080/TCP"}},
+		"a name stands once": {[]appv1.Port{{Name: "web", Port: 80, TargetPort: number(8080)},
+			{Name: "b", Port: 81, TargetPort: name("web")}}, []string{"8080/TCP", "web 81/TCP"}},
 		"nothing for a portless service": {nil, nil},
 	} {
 		t.Run(reason, func(t *testing.T) {

@@ -79,7 +79,8 @@ func template(e *appv1.EasyService, config string) *corev1ac.PodTemplateSpecAppl
 
 // withDefaults adds the current defaults to a template, unless the former ones are to stay. Where the spec names no resources, those of
 // a small server are requested; how much one needs at most is not known, so a limit is the user's to set.
-func withDefaults(e *appv1.EasyService, made *corev1ac.PodTemplateSpecApplyConfiguration, d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+func withDefaults(e *appv1.EasyService, made *corev1ac.PodTemplateSpecApplyConfiguration,
+	d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
 	if d == parts.FormerDefaults {
 		return made
 	}
@@ -114,13 +115,13 @@ func container(e *appv1.EasyService) *corev1ac.ContainerApplyConfiguration {
 	return setProbes(parts.WithPreStopSleep(c, drainSeconds(e)), ptr.Deref(e.Spec.Probes, appv1.Probes{}), tcpProbe(e.Spec.Ports))
 }
 
-// drainSeconds is how many seconds a pod that is deleted goes on serving.
+// drainSeconds is how many seconds a pod that is deleted continues to serve.
 func drainSeconds(e *appv1.EasyService) int64 {
 	switch {
 	case e.Spec.Strategy != nil && e.Spec.Strategy.DrainSeconds != nil:
 		return *e.Spec.Strategy.DrainSeconds
 	case len(e.Spec.Ports) == 0:
-		return 0 // nobody is led to it
+		return 0 // no client is led to it
 	}
 	return parts.PreStopSeconds(e.Spec.PodOptions)
 }
@@ -142,7 +143,8 @@ func restrictPod(pod *corev1ac.PodSpecApplyConfiguration) {
 }
 
 // setProbes sets the user's probes, and a readiness probe by default. A probe without a handler gets fallback.
-func setProbes(c *corev1ac.ContainerApplyConfiguration, chosen appv1.Probes, fallback *corev1.TCPSocketAction) *corev1ac.ContainerApplyConfiguration {
+func setProbes(c *corev1ac.ContainerApplyConfiguration, chosen appv1.Probes,
+	fallback *corev1.TCPSocketAction) *corev1ac.ContainerApplyConfiguration {
 	made := func(p *corev1.Probe) *corev1ac.ProbeApplyConfiguration {
 		if p == nil {
 			return nil

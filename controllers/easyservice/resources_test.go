@@ -61,7 +61,7 @@ func TestDesired(t *testing.T) {
 				t.Fatal(err)
 			}
 			if text.String() != string(want) {
-				t.Errorf("the children differ from %s (go test -update writes it anew):\n%s", file, text.String())
+				t.Errorf("the children differ from %s (go test -update writes it again):\n%s", file, text.String())
 			}
 		})
 	}
@@ -70,14 +70,16 @@ func TestDesired(t *testing.T) {
 // fullSpec sets every field that changes a child.
 func fullSpec() appv1.EasyServiceSpec {
 	return appv1.EasyServiceSpec{
-		Size:               ptr.To[int32](5),
-		Image:              "localhost:5000/app@sha256:" + strings.Repeat("0", 64),
-		EnvFrom:            []corev1.EnvFromSource{{Prefix: "P_", SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "keys"}}}},
+		Size:  ptr.To[int32](5),
+		Image: "localhost:5000/app@sha256:" + strings.Repeat("0", 64),
+		EnvFrom: []corev1.EnvFromSource{{Prefix: "P_",
+			SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "keys"}}}},
 		Volumes:            []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
 		VolumeMounts:       []corev1.VolumeMount{{Name: "data", MountPath: "/data"}},
 		ServiceAccountName: "reader",
-		Ingress:            &appv1.Ingress{ClassName: ptr.To("nginx"), Host: "a.example.org", Path: "/api", TLSSecret: "cert", Annotations: map[string]string{"i": "j"}},
-		Command:            []string{"serve"}, Args: []string{"--now"}, WorkingDir: "/srv",
+		Ingress: &appv1.Ingress{ClassName: ptr.To("nginx"), Host: "a.example.org", Path: "/api", TLSSecret: "cert",
+			Annotations: map[string]string{"i": "j"}},
+		Command: []string{"serve"}, Args: []string{"--now"}, WorkingDir: "/srv",
 		Envs: []corev1.EnvVar{
 			{Name: "A", Value: "1"},
 			{Name: "POD", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
@@ -129,14 +131,18 @@ func TestDrain(t *testing.T) {
 		spec appv1.EasyServiceSpec
 		want int64
 	}{
-		"nobody is led to it":          {appv1.EasyServiceSpec{}, 0},
-		"the default":                  {appv1.EasyServiceSpec{Ports: port}, 5},
-		"half of a short grace":        {appv1.EasyServiceSpec{Ports: port, PodOptions: commonv1.PodOptions{TerminationGracePeriodSeconds: ptr.To[int64](7)}}, 3},
-		"no grace":                     {appv1.EasyServiceSpec{Ports: port, PodOptions: commonv1.PodOptions{TerminationGracePeriodSeconds: ptr.To[int64](0)}}, 0},
-		"as long as it was told to":    {appv1.EasyServiceSpec{Ports: port, Strategy: &appv1.Strategy{DrainSeconds: ptr.To[int64](20)}}, 20},
-		"told not to":                  {appv1.EasyServiceSpec{Ports: port, Strategy: &appv1.Strategy{DrainSeconds: ptr.To[int64](0)}}, 0},
-		"told to, and nobody is led":   {appv1.EasyServiceSpec{Strategy: &appv1.Strategy{DrainSeconds: ptr.To[int64](3)}}, 3},
-		"the default, of other wishes": {appv1.EasyServiceSpec{Ports: port, Strategy: &appv1.Strategy{MinReadySeconds: 1}}, 5},
+		"no client is led to it": {appv1.EasyServiceSpec{}, 0},
+		"the default":            {appv1.EasyServiceSpec{Ports: port}, 5},
+		"half of a short grace": {appv1.EasyServiceSpec{Ports: port,
+			PodOptions: commonv1.PodOptions{TerminationGracePeriodSeconds: ptr.To[int64](7)}}, 3},
+		"no grace": {appv1.EasyServiceSpec{Ports: port,
+			PodOptions: commonv1.PodOptions{TerminationGracePeriodSeconds: ptr.To[int64](0)}}, 0},
+		"as long as the spec says": {appv1.EasyServiceSpec{Ports: port,
+			Strategy: &appv1.Strategy{DrainSeconds: ptr.To[int64](20)}}, 20},
+		"the spec says not to": {appv1.EasyServiceSpec{Ports: port,
+			Strategy: &appv1.Strategy{DrainSeconds: ptr.To[int64](0)}}, 0},
+		"the spec says so, and no client is led to it": {appv1.EasyServiceSpec{Strategy: &appv1.Strategy{DrainSeconds: ptr.To[int64](3)}}, 3},
+		"the default, of other wishes":                 {appv1.EasyServiceSpec{Ports: port, Strategy: &appv1.Strategy{MinReadySeconds: 1}}, 5},
 	} {
 		e := newEasyService("a", c.spec)
 		if got := drainSeconds(e); got != c.want {

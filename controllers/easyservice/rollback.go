@@ -41,14 +41,16 @@ func chooseDefaults(e *appv1.EasyService, config string, w world) parts.Defaults
 	if isRolledBack(e.Status.LastRollout, templateHash(former)) {
 		return parts.FormerDefaults
 	}
-	return converge.ChooseDefaults(converge.Workload{Template: w.running, Pods: w.pods, NoPods: w.noPods}, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
-		return withDefaults(e, former, d)
-	})
+	return converge.ChooseDefaults(converge.Workload{Template: w.running, Pods: w.pods, NoPods: w.noPods},
+		func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+			return withDefaults(e, former, d)
+		})
 }
 
 // templateToApply returns the Deployment's template: the spec's or, if that was rolled back, that of the last completed
 // rollout until the spec asks for a third. Configuration that goes missing is no such request.
-func templateToApply(e *appv1.EasyService, specTemplate *corev1ac.PodTemplateSpecApplyConfiguration, missing bool, sets []appsv1.ReplicaSet) *corev1ac.PodTemplateSpecApplyConfiguration {
+func templateToApply(e *appv1.EasyService, specTemplate *corev1ac.PodTemplateSpecApplyConfiguration, missing bool,
+	sets []appsv1.ReplicaSet) *corev1ac.PodTemplateSpecApplyConfiguration {
 	stable, last := findReplicaSet(sets, isNamed(e.Status.StableReplicaSet)), e.Status.LastRollout
 	rolledBack := isRolledBack(last, templateHash(specTemplate)) || missing && last != nil && last.Result == appv1.RolloutRolledBack
 	if stable == nil || !rollsBackOnFailure(e) || !rolledBack {
@@ -56,7 +58,7 @@ func templateToApply(e *appv1.EasyService, specTemplate *corev1ac.PodTemplateSpe
 	}
 	template := stable.Spec.Template.DeepCopy()
 	delete(template.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
-	delete(template.Annotations, parts.AnnotationRestartedAt) // whoever restarts it next is not to be taken back
+	delete(template.Annotations, parts.AnnotationRestartedAt) // the user's next restart is not to be rolled back
 	return parts.ToApplyConfig[corev1ac.PodTemplateSpecApplyConfiguration](template)
 }
 
@@ -120,7 +122,8 @@ func setRolledBack(list *[]metav1.Condition, generation int64, last *appv1.Rollo
 
 // isCompleted reports whether the template runs everywhere, in pods that are available.
 func isCompleted(list []metav1.Condition, d *appsv1.Deployment) bool {
-	return meta.IsStatusConditionTrue(list, commonv1.ConditionReady) && d.Status.Replicas > 0 && d.Status.AvailableReplicas == d.Status.Replicas
+	return meta.IsStatusConditionTrue(list, commonv1.ConditionReady) && d.Status.Replicas > 0 &&
+		d.Status.AvailableReplicas == d.Status.Replicas
 }
 
 // currentReplicaSet is the name of the ReplicaSet of the Deployment's template; empty while it is not known.
@@ -150,7 +153,8 @@ func findReplicaSet(sets []appsv1.ReplicaSet, fits func(*appsv1.ReplicaSet) bool
 func runningImageID(template corev1.PodTemplateSpec, pods []corev1.Pod) string {
 	for i := range pods {
 		for _, s := range pods[i].Status.ContainerStatuses {
-			fresh := conditions.IsPodReady(&pods[i]) && parts.RunningImage(pods[i].Spec.Containers, appName, "") == parts.RunningImage(template.Spec.Containers, appName, "")
+			fresh := conditions.IsPodReady(&pods[i]) && parts.RunningImage(pods[i].Spec.Containers, appName,
+				"") == parts.RunningImage(template.Spec.Containers, appName, "")
 			if s.Name == appName && fresh && s.ImageID != "" {
 				return s.ImageID
 			}

@@ -17,9 +17,9 @@ import (
 )
 
 func TestAdvanceRollout(t *testing.T) {
-	began, now := metav1.NewTime(time.Unix(1, 0)), metav1.NewTime(time.Unix(9, 0))
+	start, now := metav1.NewTime(time.Unix(1, 0)), metav1.NewTime(time.Unix(9, 0))
 	last := func(template string, result appv1.RolloutResult) *appv1.Rollout {
-		return &appv1.Rollout{Template: template, StartTime: began, Result: result, Message: "as it was"}
+		return &appv1.Rollout{Template: template, StartTime: start, Result: result, Message: "as it was"}
 	}
 	sure := func(asked, given string) rolloutRequest {
 		return rolloutRequest{specHash: asked, appliedHash: given, deploymentApplied: true}
@@ -35,28 +35,38 @@ func TestAdvanceRollout(t *testing.T) {
 		result   appv1.RolloutResult
 		stable   string
 	}{
-		{reason: "the first begins", rolloutRequest: sure("1", "1"), template: "1", result: appv1.RolloutRunning, stable: "set-1"},
-		{reason: "it is completed", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"), rolloutOutcome: rolloutOutcome{done: true, currentSet: "set-9"},
-			template: "1", result: appv1.RolloutCompleted, stable: "set-9"},
-		{reason: "completed, by a set that the cache does not show yet", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"), rolloutOutcome: rolloutOutcome{done: true},
-			template: "1", result: appv1.RolloutCompleted, stable: "set-1"},
-		{reason: "another begins", last: last("1", appv1.RolloutCompleted), rolloutRequest: sure("2", "2"), template: "2", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "the first starts", rolloutRequest: sure("1", "1"), template: "1", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "it is completed", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"),
+			rolloutOutcome: rolloutOutcome{done: true, currentSet: "set-9"},
+			template:       "1", result: appv1.RolloutCompleted, stable: "set-9"},
+		{reason: "completed, by a set that the cache does not show yet", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"),
+			rolloutOutcome: rolloutOutcome{done: true},
+			template:       "1", result: appv1.RolloutCompleted, stable: "set-1"},
+		{reason: "another starts", last: last("1", appv1.RolloutCompleted), rolloutRequest: sure("2", "2"), template: "2",
+			result: appv1.RolloutRunning, stable: "set-1"},
 		{reason: "it is stuck", last: last("2", appv1.RolloutRunning), rolloutRequest: sure("2", "2"), rolloutOutcome: stuckOn2,
 			template: "2", result: appv1.RolloutRolledBack, stable: "set-1"},
-		{reason: "stuck, and to be kept so", keep: true, last: last("2", appv1.RolloutRunning), rolloutRequest: sure("2", "2"), rolloutOutcome: stuckOn2,
-			template: "2", result: appv1.RolloutRunning, stable: "set-1"},
-		{reason: "stuck, and nothing to return to", last: last("2", appv1.RolloutRunning), rolloutRequest: sure("2", "2"), rolloutOutcome: rolloutOutcome{stuck: true, currentSet: "set-2"},
-			template: "2", result: appv1.RolloutRunning, stable: "set-1"},
-		{reason: "the stable one itself is stuck: a node is gone", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"), rolloutOutcome: rolloutOutcome{stuck: true, currentSet: "set-1", stableExists: true},
-			template: "1", result: appv1.RolloutRunning, stable: "set-1"},
-		{reason: "stuck, but the Deployment may hold another", last: last("1", appv1.RolloutCompleted), rolloutRequest: rolloutRequest{specHash: "2", appliedHash: "2"}, rolloutOutcome: stuckOn2,
+		{reason: "stuck, and to be kept so", keep: true, last: last("2", appv1.RolloutRunning), rolloutRequest: sure("2", "2"),
+			rolloutOutcome: stuckOn2,
+			template:       "2", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "stuck, and nothing to return to", last: last("2", appv1.RolloutRunning), rolloutRequest: sure("2", "2"),
+			rolloutOutcome: rolloutOutcome{stuck: true, currentSet: "set-2"},
+			template:       "2", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "the stable one itself is stuck: a node is gone", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"),
+			rolloutOutcome: rolloutOutcome{stuck: true, currentSet: "set-1", stableExists: true},
+			template:       "1", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "stuck, but the Deployment may hold another", last: last("1", appv1.RolloutCompleted),
+			rolloutRequest: rolloutRequest{specHash: "2", appliedHash: "2"}, rolloutOutcome: stuckOn2,
 			template: "1", result: appv1.RolloutCompleted, stable: "set-1"},
-		{reason: "rolled back, the stable one runs again", last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("2", "1"), rolloutOutcome: rolloutOutcome{done: true, currentSet: "set-1", stableExists: true},
-			template: "2", result: appv1.RolloutRolledBack, stable: "set-1"},
-		{reason: "rolled back, and the operator was told to keep: it is tried again", keep: true, last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("2", "2"),
-			template: "2", result: appv1.RolloutRunning, stable: "set-1"},
-		{reason: "rolled back, and the spec asks for a third", last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("3", "3"), rolloutOutcome: rolloutOutcome{currentSet: "set-1", stableExists: true},
-			template: "3", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "rolled back, the stable one runs again", last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("2", "1"),
+			rolloutOutcome: rolloutOutcome{done: true, currentSet: "set-1", stableExists: true},
+			template:       "2", result: appv1.RolloutRolledBack, stable: "set-1"},
+		{reason: "rolled back, and the spec says to keep it: it is tried again", keep: true, last: last("2", appv1.RolloutRolledBack),
+			rolloutRequest: sure("2", "2"),
+			template:       "2", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "rolled back, and the spec asks for a third", last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("3", "3"),
+			rolloutOutcome: rolloutOutcome{currentSet: "set-1", stableExists: true},
+			template:       "3", result: appv1.RolloutRunning, stable: "set-1"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:2", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
@@ -75,7 +85,8 @@ func TestAdvanceRollout(t *testing.T) {
 				return // the next pass gives another
 			}
 			e.Status.LastRollout, e.Status.StableReplicaSet = got, stable
-			if repeated, same := advanceRollout(e, c.rolloutRequest, c.rolloutOutcome, metav1.NewTime(time.Unix(10, 0))); !reflect.DeepEqual(repeated, got) || same != stable {
+			if repeated, same := advanceRollout(e, c.rolloutRequest, c.rolloutOutcome,
+				metav1.NewTime(time.Unix(10, 0))); !reflect.DeepEqual(repeated, got) || same != stable {
 				t.Errorf("a second look makes %+v of %+v", repeated, got)
 			}
 		})
@@ -85,7 +96,8 @@ func TestAdvanceRollout(t *testing.T) {
 // The Deployment controller leaves its verdict on the release before standing until the next makes progress: the next
 // gets its own time, and is rolled back only after that.
 func TestAnOldVerdictRollsNothingBack(t *testing.T) {
-	e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:0", Size: ptr.To[int32](4), Strategy: &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](60)}})
+	e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:0", Size: ptr.To[int32](4),
+		Strategy: &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](60)}})
 	e.Status.StableReplicaSet = "a-1"
 	e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: secondsLater(-90), Result: appv1.RolloutRunning}
 	set := func(name, number string) appsv1.ReplicaSet {
@@ -106,7 +118,7 @@ func TestAnOldVerdictRollsNothingBack(t *testing.T) {
 		want    appv1.RolloutResult
 		due     time.Duration
 	}{
-		{"the pass that begins it", -30, 0, appv1.RolloutRunning, 30 * time.Second},
+		{"the pass that starts it", -30, 0, appv1.RolloutRunning, 30 * time.Second},
 		{"the next", -30, 1, appv1.RolloutRunning, 59 * time.Second},
 		{"the last of its time", -30, 59, appv1.RolloutRunning, time.Second},
 		{"a verdict on itself", 45, 46, appv1.RolloutRolledBack, 0},
@@ -133,7 +145,8 @@ func TestARollbackSaysWhy(t *testing.T) {
 	} {
 		e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:2", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
 		e.Status.StableReplicaSet = "set-1"
-		last, _ := advanceRollout(e, rolloutRequest{specHash: "2", appliedHash: "2", deploymentApplied: true}, rolloutOutcome{stuck: true, currentSet: "set-2", stableExists: true, failing: failing}, metav1.Time{})
+		last, _ := advanceRollout(e, rolloutRequest{specHash: "2", appliedHash: "2", deploymentApplied: true},
+			rolloutOutcome{stuck: true, currentSet: "set-2", stableExists: true, failing: failing}, metav1.Time{})
 		if last.Message != want {
 			t.Errorf("%q, not %q", last.Message, want)
 		}
@@ -142,7 +155,8 @@ func TestARollbackSaysWhy(t *testing.T) {
 
 // A rollback applies exactly the template that ran before, so that the Deployment uses its ReplicaSet again.
 func TestTemplateToApply(t *testing.T) {
-	e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:1", Ports: []appv1.Port{{Name: "http", Port: 80}}, Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
+	e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:1", Ports: []appv1.Port{{Name: "http", Port: 80}},
+		Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
 	first := template(e, "")
 	encoded, err := yaml.Marshal(first)
 	if err != nil {
@@ -177,7 +191,7 @@ func TestTemplateToApply(t *testing.T) {
 	}
 	e.Spec.Image, e.Spec.Strategy.OnFailure = "app:2", appv1.Keep
 	if templateToApply(e, asked, false, sets) != asked {
-		t.Error("it was told to keep")
+		t.Error("the spec says to keep it")
 	}
 }
 

@@ -35,7 +35,8 @@ func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout
 		Conditions:          slices.Clone(e.Status.Conditions),
 	}
 	want := ptr.Deref(d.Spec.Replicas, size(e))
-	why, starting, late := failureReason(e, d, w), conditions.FirstStartupWait(w.pods), isRolloutStuck(e, d, r, w.now) || isRolloutOverdue(e, d, r, w)
+	why, starting, late := failureReason(e, d, w), conditions.FirstStartupWait(w.pods),
+		isRolloutStuck(e, d, r, w.now) || isRolloutOverdue(e, d, r, w)
 	conditions.SetFromWorkload(&next.Conditions, e.Generation, conditions.Workload{
 		Generation:         d.Generation,
 		ObservedGeneration: d.Status.ObservedGeneration,

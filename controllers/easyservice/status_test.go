@@ -31,19 +31,22 @@ func deployed(ready int32, change ...func(*appsv1.Deployment)) *appsv1.Deploymen
 
 func withCondition(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
-		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{Type: kind, Status: status, Reason: reason, Message: message, LastUpdateTime: secondsLater(1)})
+		d.Status.Conditions = append(d.Status.Conditions,
+			appsv1.DeploymentCondition{Type: kind, Status: status, Reason: reason, Message: message, LastUpdateTime: secondsLater(1)})
 	}
 }
 
 func TestConditions(t *testing.T) {
 	unpullable := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-1"}, Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-		Name: appName, Image: "nowhere/a:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "connection refused"}},
+		Name: appName, Image: "nowhere/a:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull",
+			Message: "connection refused"}},
 	}}}}
 	deaf := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-1"}}
 	deaf.Spec.Containers = []corev1.Container{{Name: appName, ReadinessProbe: &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(8080)}},
 	}}}
-	deaf.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: appName, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	deaf.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: appName,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 	for reason, c := range map[string]struct {
 		deployment *appsv1.Deployment
 		pods       []corev1.Pod
@@ -69,7 +72,7 @@ func TestConditions(t *testing.T) {
 			deployment: deployed(1, withCondition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonDeadlineExceeded, "")),
 			want:       "FFFT", degraded: "1 of 4 replicas ready",
 		},
-		"beyond its deadline, and nobody listens": {
+		"beyond its deadline, and nothing listens": {
 			deployment: deployed(1, withCondition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonDeadlineExceeded, "")),
 			pods:       []corev1.Pod{deaf}, want: "FFFT",
 			degraded: "1 of 4 replicas ready: pod a-1: container easyservice runs, but its readiness probe (TCP port 8080) does not succeed",
@@ -89,7 +92,8 @@ func TestConditions(t *testing.T) {
 			e.Status.LastRollout = &appv1.Rollout{StartTime: testTime, Result: appv1.RolloutRunning}
 			got := status(e, observed, world{pods: c.pods, now: secondsLater(2)}, rolloutRequest{deploymentApplied: true})
 			letters := ""
-			for _, kind := range []string{commonv1.ConditionReady, commonv1.ConditionAvailable, commonv1.ConditionProgressing, commonv1.ConditionDegraded} {
+			for _, kind := range []string{commonv1.ConditionReady, commonv1.ConditionAvailable, commonv1.ConditionProgressing,
+				commonv1.ConditionDegraded} {
 				letters += string(meta.FindStatusCondition(got.Conditions, kind).Status[0])
 			}
 			if letters != c.want {
@@ -134,7 +138,8 @@ func TestEndpoints(t *testing.T) {
 	}
 	service.Spec.Ports = []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP, NodePort: 30001}}
 	service.Status = corev1.ServiceStatus{}
-	if got := endpoints(service, nil, nil); !slices.Equal(got, []appv1.Endpoint{{Name: "80", Type: "ClusterIP", URL: "tcp://web.shop.svc:80"}}) {
+	if got := endpoints(service, nil, nil); !slices.Equal(got,
+		[]appv1.Endpoint{{Name: "80", Type: "ClusterIP", URL: "tcp://web.shop.svc:80"}}) {
 		t.Errorf("without a ready pod no node is known to answer, got %v", got)
 	}
 }

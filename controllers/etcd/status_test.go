@@ -220,7 +220,7 @@ func TestConditions(t *testing.T) {
 			s.showCertificates()
 			s.certificates.Problem = "there is no Secret"
 		}, map[string]string{
-			commonv1.ConditionCertificatesInSync: "False SecretUnusable tls.secretName: there is no Secret; until it is mended the last good",
+			commonv1.ConditionCertificatesInSync: "False SecretUnusable tls.secretName: there is no Secret; until it is fixed the last good",
 			degraded:                             "True SecretUnusable tls.secretName: there is no Secret", available: "True"}},
 		{"the Secret is of no use, and a human must decide", func(s *seen) {
 			s.showCertificates()
@@ -248,7 +248,7 @@ func TestConditions(t *testing.T) {
 		{"the password's Secret is of no use", func(s *seen) {
 			s.logIn()
 			s.logins.chosen, s.logins.problem = "", "there is no Secret"
-		}, map[string]string{commonv1.ConditionCredentialsInSync: "False SecretUnusable auth.secretName: there is no Secret; until it is mended the last password stays",
+		}, map[string]string{commonv1.ConditionCredentialsInSync: "False SecretUnusable auth.secretName: there is no Secret; until it is fixed the last password stays",
 			degraded: "True SecretUnusable auth.secretName"}},
 		{"the operator is locked out", func(s *seen) { s.logIn(); s.block(commonv1.ReasonLockedOut) }, map[string]string{
 			commonv1.ConditionCredentialsInSync: "False LockedOut do this", degraded: "True LockedOut do this"}},

@@ -1,5 +1,5 @@
 // Package etcdrestore reports how far EtcdRestores are: types → controller → status. The EtcdCluster's own controller fetches the
-// backup, begins, and restores; here it is only told what came of it.
+// backup, starts, and restores; here only its result is reported.
 package etcdrestore
 
 import (
@@ -60,7 +60,8 @@ func (r *Reconciler) reconcile(ctx context.Context, restore *databasev1alpha1.Et
 }
 
 // getCluster reads the EtcdCluster of a restore; nil if there is none.
-func getCluster(ctx context.Context, reader ctrlclient.Reader, restore *databasev1alpha1.EtcdRestore) (*databasev1alpha1.EtcdCluster, error) {
+func getCluster(ctx context.Context, reader ctrlclient.Reader, restore *databasev1alpha1.EtcdRestore) (*databasev1alpha1.EtcdCluster,
+	error) {
 	cluster := &databasev1alpha1.EtcdCluster{}
 	err := reader.Get(ctx, types.NamespacedName{Namespace: restore.Namespace, Name: restore.Spec.ClusterName}, cluster)
 	if apierrors.IsNotFound(err) {
@@ -75,7 +76,8 @@ func getCluster(ctx context.Context, reader ctrlclient.Reader, restore *database
 // SetupWithManager starts the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.clock = clock.RealClock{}
-	clusters := source.Kind[ctrlclient.Object](mgr.GetCache(), &databasev1alpha1.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.restoresOf))
+	clusters := source.Kind[ctrlclient.Object](mgr.GetCache(), &databasev1alpha1.EtcdCluster{},
+		handler.EnqueueRequestsFromMapFunc(r.restoresOf))
 	return r.SetUpController(mgr, &databasev1alpha1.EtcdRestore{}, appName, r.Options(&databasev1alpha1.EtcdRestore{}), r, clusters)
 }
 
@@ -83,7 +85,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) restoresOf(ctx context.Context, cluster ctrlclient.Object) []reconcile.Request {
 	var list databasev1alpha1.EtcdRestoreList
 	if err := r.List(ctx, &list, ctrlclient.InNamespace(cluster.GetNamespace())); err != nil {
-		return nil // the cache has not begun; it will show each
+		return nil // the cache has not started; it will show each
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {

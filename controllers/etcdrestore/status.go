@@ -22,7 +22,7 @@ type outcome struct {
 	recheckAfter     time.Duration
 }
 
-// judge tells from the record of the EtcdCluster how far a restore is. What has begun is past its deadline at no time.
+// judge derives from the status of the EtcdCluster how far a restore is. What has started is past its deadline at no time.
 func judge(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdCluster, now time.Time) outcome {
 	if cluster != nil {
 		switch record, last := cluster.Status.Membership, cluster.Status.LastRestore; {
@@ -39,19 +39,20 @@ func judge(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdCluste
 	}
 	if r.Status.Item != "" {
 		return outcome{failed: true, reason: commonv1.ReasonRecordLost, item: r.Status.Item, message: fmt.Sprintf(
-			"the EtcdCluster %q that it had begun on is gone, or its status was put back: create another EtcdRestore if the backup is still to be restored", r.Spec.ClusterName)}
+			"the EtcdCluster %q on which it had started is gone, or its status was put back: create another EtcdRestore if the backup is still to "+
+				"be restored", r.Spec.ClusterName)}
 	}
 	left := r.FailsAfter().Sub(now)
 	waits := waitsFor(r, cluster)
 	if left <= 0 {
 		return outcome{failed: true, reason: commonv1.ReasonStartDeadlineExceeded, message: fmt.Sprintf(
-			"not begun within startingDeadline (%s), so the cluster was not changed: %s. Fix that, then create another EtcdRestore",
+			"not started within startingDeadline (%s), so the cluster was not changed: %s. Fix that, then create another EtcdRestore",
 			r.StartingDeadline(), waits)}
 	}
 	return outcome{reason: commonv1.ReasonWaiting, message: waits, recheckAfter: left}
 }
 
-// waitsFor says why a restore has not begun.
+// waitsFor says why a restore has not started.
 func waitsFor(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdCluster) string {
 	switch {
 	case cluster == nil:
@@ -61,7 +62,7 @@ func waitsFor(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdClu
 	case cluster.Status.NextRestore != nil && cluster.Status.NextRestore.RestoreUID == r.UID:
 		return cluster.Status.NextRestore.Message
 	case cluster.Status.NextRestore != nil:
-		return fmt.Sprintf("waiting for an earlier EtcdRestore of EtcdCluster %q to begin or end", cluster.Name)
+		return fmt.Sprintf("waiting for an earlier EtcdRestore of EtcdCluster %q to start or end", cluster.Name)
 	}
 	return fmt.Sprintf("the operator has not processed it yet; if this stays, see the conditions of EtcdCluster %q", cluster.Name)
 }

@@ -31,32 +31,35 @@ func TestJudge(t *testing.T) {
 		}, 0, commonv1.ReasonWaiting, "waiting for an earlier EtcdRestore"},
 		{"it waits for a human", func(e *databasev1alpha1.EtcdCluster) { e.Spec.Paused = true }, 0, commonv1.ReasonWaiting, "is paused"},
 		{"it was not looked at", func(*databasev1alpha1.EtcdCluster) {}, 0, commonv1.ReasonWaiting, "has not processed it yet"},
-		{"until its deadline", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 9*time.Second, commonv1.ReasonWaiting, ""},
-		{"then it fails", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 10*time.Second, commonv1.ReasonStartDeadlineExceeded, "not begun within startingDeadline (1h0m0s), so the cluster was not changed"},
-		{"what has begun has no deadline", func(e *databasev1alpha1.EtcdCluster) {
+		{"it waits until its deadline", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 9*time.Second, commonv1.ReasonWaiting, ""},
+		{"it fails at its deadline", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 10*time.Second, commonv1.ReasonStartDeadlineExceeded,
+			"not started within startingDeadline (1h0m0s), so the cluster was not changed"},
+		{"what has started has no deadline", func(e *databasev1alpha1.EtcdCluster) {
 			e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: &databasev1alpha1.EtcdMembershipRestore{RestoreUID: "r"}}
 		}, 48 * time.Hour, commonv1.ReasonRestoring, "is being restored"},
 		{"it is complete once a member runs", func(e *databasev1alpha1.EtcdCluster) {
 			e.Status.BegunRestoreUIDs = []types.UID{"r"}
-			e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "r", EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Revision: 7}}
+			e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "r",
+				EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Revision: 7}}
 		}, 48 * time.Hour, commonv1.ReasonRestored, "(revision 7)"},
 		{"another took its place", func(e *databasev1alpha1.EtcdCluster) {
 			e.Status.BegunRestoreUIDs = []types.UID{"r", "other"}
 		}, time.Minute, commonv1.ReasonSuperseded, "a later EtcdRestore replaced this one"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e, begun := builders.EtcdCluster("a").Build(), time.Unix(1000, 0)
+			e, started := builders.EtcdCluster("a").Build(), time.Unix(1000, 0)
 			c.arrange(e)
-			r := &databasev1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{UID: "r", CreationTimestamp: metav1.NewTime(begun)}}
+			r := &databasev1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{UID: "r", CreationTimestamp: metav1.NewTime(started)}}
 			r.Spec.ClusterName = "a"
-			got := judge(r, e, begun.Add(c.after))
+			got := judge(r, e, started.Add(c.after))
 			if got.reason != c.reason || !strings.Contains(got.message, c.message) {
 				t.Errorf("got %+v", got)
 			}
 			if ends := got.complete || got.failed; ends == (got.recheckAfter > 0) && c.reason != commonv1.ReasonRestoring {
 				t.Errorf("it is looked at again after %s", got.recheckAfter)
 			}
-			conditions.SetProblem(r.GetConditions(), nil, 1, &conditions.Problem{Reason: commonv1.ReasonRefusedByServer, NeedsHuman: true}) // of a pass before
+			// of a pass before
+			conditions.SetProblem(r.GetConditions(), nil, 1, &conditions.Problem{Reason: commonv1.ReasonRefusedByServer, NeedsHuman: true})
 			if setStatus(r, got); r.HasEnded() != (got.complete || got.failed) {
 				t.Errorf("got %+v", r.Status)
 			}
@@ -67,10 +70,12 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
-	begun := &databasev1alpha1.EtcdRestore{Status: databasev1alpha1.EtcdRestoreStatus{Item: "item"}}
-	for name, e := range map[string]*databasev1alpha1.EtcdCluster{"its cluster is gone": nil, "another has the name": builders.EtcdCluster("a").Build()} {
-		if got := judge(begun, e, begun.CreationTimestamp.Time); !got.failed || got.reason != commonv1.ReasonRecordLost || got.item != "item" {
-			t.Errorf("it has begun, and %s: got %+v", name, got)
+	started := &databasev1alpha1.EtcdRestore{Status: databasev1alpha1.EtcdRestoreStatus{Item: "item"}}
+	for name, e := range map[string]*databasev1alpha1.EtcdCluster{"its cluster is gone": nil,
+		"another has the name": builders.EtcdCluster("a").Build()} {
+		if got := judge(started, e, started.CreationTimestamp.Time); !got.failed || got.reason != commonv1.ReasonRecordLost ||
+			got.item != "item" {
+			t.Errorf("it has started, and %s: got %+v", name, got)
 		}
 	}
 	r := &databasev1alpha1.EtcdRestore{}

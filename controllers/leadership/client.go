@@ -28,4 +28,4 @@ func (l *Lease) NewClient(config *rest.Config, options client.Options) (client.C
 
 type roundTripperFunc func(*http.Request) (*http.Response, error)
 
-func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (r roundTripperFunc) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }

@@ -19,7 +19,7 @@ import (
 // (the default of terminationMessagePath).
 const TerminationLog = corev1.TerminationMessagePathDefault
 
-// Reasons of a termination that nobody has seen: a container could no longer be found.
+// Reasons of a termination that was not observed: a container could no longer be found.
 const (
 	// reasonUnknown is the container runtime's (unknownExitReason in containerd's CRI plugin).
 	reasonUnknown = "Unknown"

@@ -29,12 +29,12 @@ func TestReportsEnd(t *testing.T) {
 		"it was killed, another runs":          {before: end(holder, "Error"), want: true},
 		"its runtime has lost sight of it":     {now: end(holder, "Unknown")},
 		"lost sight of, another runs":          {before: end(holder, "Unknown")},
-		"nobody saw how it ended":              {now: &corev1.ContainerStateTerminated{Message: holder, Reason: "Error", ExitCode: 255}},
+		"its end was not observed":             {now: &corev1.ContainerStateTerminated{Message: holder, Reason: "Error", ExitCode: 255}},
 		"its kubelet has lost sight of it":     {now: end(holder, "ContainerStatusUnknown")},
 		"it is the container after":            {before: end("manager-a_0", "Error")},
 		"another of the same pod":              {now: end("manager-a_2", "Error"), before: end("manager-a_0", "Error")},
 		"a container that took no part":        {now: end("", "Error")},
-		"words that begin alike":               {now: end(holder+"1", "Error")},
+		"words that start alike":               {now: end(holder+"1", "Error")},
 		"another one's words, and its own too": {now: end(holder+" "+"manager-a_0", "Error")},
 	} {
 		t.Run(name, func(t *testing.T) {

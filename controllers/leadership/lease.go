@@ -27,7 +27,7 @@ const leaseName = "mainstay-operator.io"
 type Times struct {
 	// LeaseDuration is how long a standby waits for a renewal before it takes the lease.
 	LeaseDuration time.Duration
-	// RenewDeadline is how long the leader acts after its last renewal. Whatever it has begun by then must end
+	// RenewDeadline is how long the leader acts after its last renewal. Whatever it has started by then must end
 	// before the lease does.
 	RenewDeadline time.Duration
 	// RetryPeriod is the time between two renewals.
@@ -41,7 +41,7 @@ var DefaultTimes = Times{LeaseDuration: 10 * time.Second, RenewDeadline: 5 * tim
 
 // Lease is the lock of the leader election. It also reports whether this process may act: the leader
 // election ends a process that has lost its lease, but only after the whole renew deadline. Until
-// then, a process that was stopped and wakes would act beside its successor.
+// then, a process that was stopped and wakes would act in parallel to its successor.
 type Lease struct {
 	*resourcelock.LeaseLock
 	times  Times
@@ -61,7 +61,8 @@ var lapsed = &time.Time{}
 // New makes the lease for this process, in the managers' namespace. The process does not hold it yet.
 func New(config *rest.Config, namespace string, times Times) (*Lease, error) {
 	if namespace == "" {
-		return nil, errors.New("--leader-elect needs a ServiceAccount, in whose namespace the lease is: run the manager in a pod, or without that flag")
+		return nil, errors.New("--leader-elect needs a ServiceAccount, in whose namespace the lease is: run the manager in a pod, or without " +
+			"that flag")
 	}
 	pod, err := os.Hostname()
 	if err != nil {
@@ -108,8 +109,8 @@ func (l *Lease) RecordEvents(recorder events.EventRecorder) {
 // eventRecorder adapts the recorder of events.k8s.io to the older interface of the leader election.
 type eventRecorder struct{ events.EventRecorder }
 
-func (r eventRecorder) Eventf(object runtime.Object, eventType, reason, message string, args ...any) {
-	r.EventRecorder.Eventf(object, nil, eventType, reason, "Elect", message, args...)
+func (e eventRecorder) Eventf(object runtime.Object, eventType, reason, message string, args ...any) {
+	e.EventRecorder.Eventf(object, nil, eventType, reason, "Elect", message, args...)
 }
 
 // Create creates the lease for the holder that the record names.
@@ -120,7 +121,7 @@ func (l *Lease) Create(ctx context.Context, record resourcelock.LeaderElectionRe
 }
 
 // Update renews, takes or releases the lease. The leader election also releases a lease that it could not renew in
-// time. Then another process may hold the lease already, and an act of this one may go on: such a lease is left to run
+// time. Then another process may hold the lease already, and an act of this one may continue: such a lease is left to run
 // out.
 func (l *Lease) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == "" {
@@ -159,5 +160,6 @@ func (l *Lease) recordRenewal(record resourcelock.LeaderElectionRecord, sent tim
 // stands still while a virtual machine is paused, and the wall clock can be set back.
 func (l *Lease) Held() bool {
 	renewed := l.renewTime.Load()
-	return renewed != nil && l.clock.Since(*renewed) < l.times.RenewDeadline && l.clock.Now().Round(0).Sub(renewed.Round(0)) < l.times.RenewDeadline
+	return renewed != nil && l.clock.Since(*renewed) < l.times.RenewDeadline &&
+		l.clock.Now().Round(0).Sub(renewed.Round(0)) < l.times.RenewDeadline
 }

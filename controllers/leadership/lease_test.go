@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// An act that began as late as the lease allows has to end before another process leads.
+// An act that started as late as the lease allows has to end before another process leads.
 func TestTimes(t *testing.T) {
 	if d := DefaultTimes; d.RenewDeadline < 3*d.RetryPeriod || d.LeaseDuration-d.RenewDeadline < 5*time.Second {
 		t.Errorf("%+v", d)
@@ -84,7 +84,7 @@ func TestHeld(t *testing.T) {
 }
 
 // client-go releases a lease that it could not renew. Another process may hold it by then, or an act that was
-// begun under it may go on.
+// started under it may continue.
 func TestOnlyALeaseThatIsHeldIsReleased(t *testing.T) {
 	e, clock := newElection(t), clocktesting.NewFakeClock(time.Now())
 	led := newLease(e.Clientset, e.Clientset, namespace, other, DefaultTimes)
@@ -101,7 +101,8 @@ func TestOnlyALeaseThatIsHeldIsReleased(t *testing.T) {
 		if _, _, err := led.Get(t.Context()); err != nil { // as client-go does before it releases
 			t.Fatal(err)
 		}
-		if err := led.Update(t.Context(), resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}); !errors.Is(err, errLapsed) || *e.lease().Spec.HolderIdentity != of {
+		if err := led.Update(t.Context(), resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}); !errors.Is(err, errLapsed) ||
+			*e.lease().Spec.HolderIdentity != of {
 			t.Errorf("%s: %v, held by %q", why, err, *e.lease().Spec.HolderIdentity)
 		}
 	}
@@ -119,7 +120,8 @@ func TestNotHeldOnceAnotherProcessHoldsIt(t *testing.T) {
 	if _, _, err := led.Get(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := led.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: other, LeaseDurationSeconds: 10}); err != nil || !led.Held() {
+	if err := led.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: other, LeaseDurationSeconds: 10}); err != nil ||
+		!led.Held() {
 		t.Fatalf("%v, held: %t", err, led.Held())
 	}
 	e.write(holder)
@@ -166,7 +168,7 @@ type pausedMachine struct {
 	now time.Time
 }
 
-func (m pausedMachine) Now() time.Time              { return m.now }
+func (p pausedMachine) Now() time.Time              { return p.now }
 func (pausedMachine) Since(time.Time) time.Duration { return time.Second }
 
 func TestALeaseLapsesWhileTheMachineIsPaused(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Get returns the lease as soon as this process may take or renew it: at once if it has led or nobody holds the lease;
+// Get returns the lease as soon as this process may take or renew it: at once if it has led or no process holds the lease;
 // else once the holder has ended or has not renewed in time, and then without a holder. The election writes under the
 // version that was read, so a lease that has changed since is not taken. client-go alone would poll, and cannot see a
 // holder's end.
@@ -134,11 +134,12 @@ func (l *Lease) watchLease(ctx context.Context, states chan<- resourcelock.Leade
 			send(*resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec))
 		}
 	}
-	watchObject(ctx, l.client, l.client.CoordinationV1().Leases(l.LeaseMeta.Namespace), l.LeaseMeta.Name, &coordinationv1.Lease{}, cache.ResourceEventHandlerFuncs{
-		AddFunc:    onChange,
-		UpdateFunc: func(_, object any) { onChange(object) },
-		DeleteFunc: func(any) { send(resourcelock.LeaderElectionRecord{}) },
-	})
+	watchObject(ctx, l.client, l.client.CoordinationV1().Leases(l.LeaseMeta.Namespace), l.LeaseMeta.Name, &coordinationv1.Lease{},
+		cache.ResourceEventHandlerFuncs{
+			AddFunc:    onChange,
+			UpdateFunc: func(_, object any) { onChange(object) },
+			DeleteFunc: func(any) { send(resourcelock.LeaderElectionRecord{}) },
+		})
 }
 
 // watchHolder closes the channel as soon as the kubelet reports the holder's end.
@@ -163,7 +164,8 @@ type listWatcher[L runtime.Object] interface {
 }
 
 // watchObject watches one object of a resource until the context ends. It resumes when the API server ends a watch.
-func watchObject[L runtime.Object](ctx context.Context, client any, objects listWatcher[L], name string, kind runtime.Object, handler cache.ResourceEventHandler) {
+func watchObject[L runtime.Object](ctx context.Context, client any, objects listWatcher[L], name string, kind runtime.Object,
+	handler cache.ResourceEventHandler) {
 	one := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{

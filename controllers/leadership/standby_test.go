@@ -45,13 +45,15 @@ func newElection(t *testing.T) *election {
 // write writes the lease as its holder does now.
 func (e *election) write(holder string) {
 	e.Helper()
-	e.record(resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 10, RenewTime: metav1.Now(), AcquireTime: metav1.Now()})
+	e.record(resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 10, RenewTime: metav1.Now(),
+		AcquireTime: metav1.Now()})
 }
 
 func (e *election) record(record resourcelock.LeaderElectionRecord) {
 	e.Helper()
 	leases := e.CoordinationV1().Leases(namespace)
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: leaseName}, Spec: resourcelock.LeaderElectionRecordToLeaseSpec(&record)}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: leaseName},
+		Spec: resourcelock.LeaderElectionRecordToLeaseSpec(&record)}
 	_, err := leases.Update(e.Context(), lease, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		_, err = leases.Create(e.Context(), lease, metav1.CreateOptions{})
@@ -74,21 +76,21 @@ func (e *election) report(end *corev1.ContainerStateTerminated) {
 	}
 }
 
-// wait waits for the lease as the standby does, and returns what the standby is told, and when.
+// wait waits for the lease as the standby does, and returns what the standby gets, and when.
 func (e *election) wait() <-chan string {
-	told := make(chan string, 1)
-	began := time.Now()
+	got := make(chan string, 1)
+	start := time.Now()
 	go func() {
 		record, _, err := e.standby.Get(e.Context())
-		after := time.Since(began).Round(100 * time.Millisecond)
+		after := time.Since(start).Round(100 * time.Millisecond)
 		if err != nil {
-			told <- fmt.Sprintf("%s: %v", after, err)
+			got <- fmt.Sprintf("%s: %v", after, err)
 			return
 		}
-		told <- fmt.Sprintf("%s: held by %q", after, record.HolderIdentity)
+		got <- fmt.Sprintf("%s: held by %q", after, record.HolderIdentity)
 	}()
 	synctest.Wait()
-	return told
+	return got
 }
 
 func TestStandby(t *testing.T) {
@@ -102,29 +104,32 @@ func TestStandby(t *testing.T) {
 		plays []play
 		want  string
 	}{
-		"nobody renews":                     {want: `10s: held by ""`},
-		"renewed once":                      {[]play{after(3*time.Second, renew)}, `13s: held by ""`},
-		"renewed in the last moment":        {[]play{after(9900*time.Millisecond, renew), after(9*time.Second, renew)}, `28.9s: held by ""`},
-		"the kubelet tells of its end":      {[]play{after(2*time.Second, says(holder, "Error"))}, `2s: held by ""`},
-		"of its end, after a renewal":       {[]play{after(time.Second, renew), after(time.Second, says(holder, "OOMKilled"))}, `2s: held by ""`},
-		"of the container before":           {[]play{after(2*time.Second, says("manager-a_0", "Error"))}, `10s: held by ""`},
-		"of an end that nobody saw":         {[]play{after(2*time.Second, says(holder, "ContainerStatusUnknown"))}, `10s: held by ""`},
-		"its pod is gone":                   {[]play{after(2*time.Second, (*election).deletePod)}, `10s: held by ""`},
-		"it gives the lease up":             {[]play{after(2*time.Second, func(e *election) { e.write("") })}, `2s: held by ""`},
-		"another takes it, who renews it":   {[]play{after(9*time.Second, func(e *election) { e.write("manager-c_3") }), after(9*time.Second, func(e *election) { e.write("manager-c_3") })}, `28s: held by ""`},
-		"another takes it, then it ends":    {[]play{after(2*time.Second, func(e *election) { e.write("manager-c_3") }), after(2*time.Second, says(holder, "Error"))}, `13s: held by ""`},
-		"the lease is deleted":              {[]play{after(2*time.Second, (*election).deleteLease)}, `2s: leases.coordination.k8s.io "mainstay-operator.io" not found`},
+		"no process renews":            {want: `10s: held by ""`},
+		"renewed once":                 {[]play{after(3*time.Second, renew)}, `13s: held by ""`},
+		"renewed in the last moment":   {[]play{after(9900*time.Millisecond, renew), after(9*time.Second, renew)}, `28.9s: held by ""`},
+		"the kubelet reports its end":  {[]play{after(2*time.Second, says(holder, "Error"))}, `2s: held by ""`},
+		"of its end, after a renewal":  {[]play{after(time.Second, renew), after(time.Second, says(holder, "OOMKilled"))}, `2s: held by ""`},
+		"of the container before":      {[]play{after(2*time.Second, says("manager-a_0", "Error"))}, `10s: held by ""`},
+		"an end that was not observed": {[]play{after(2*time.Second, says(holder, "ContainerStatusUnknown"))}, `10s: held by ""`},
+		"its pod is gone":              {[]play{after(2*time.Second, (*election).deletePod)}, `10s: held by ""`},
+		"it gives the lease up":        {[]play{after(2*time.Second, func(e *election) { e.write("") })}, `2s: held by ""`},
+		"another takes it, who renews it": {[]play{after(9*time.Second, func(e *election) { e.write("manager-c_3") }),
+			after(9*time.Second, func(e *election) { e.write("manager-c_3") })}, `28s: held by ""`},
+		"another takes it, then it ends": {[]play{after(2*time.Second, func(e *election) { e.write("manager-c_3") }),
+			after(2*time.Second, says(holder, "Error"))}, `13s: held by ""`},
+		"the lease is deleted": {[]play{after(2*time.Second, (*election).deleteLease)},
+			`2s: leases.coordination.k8s.io "mainstay-operator.io" not found`},
 		"its release has a longer lease":    {[]play{after(time.Second, (*election).renewLonger)}, `16s: held by ""`},
 		"somebody else writes to the lease": {[]play{after(5*time.Second, (*election).label)}, `10s: held by ""`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := newElection(t)
-				told := e.wait()
+				result := e.wait()
 				for _, play := range c.plays {
 					play(e)
 				}
-				if got := <-told; got != c.want {
+				if got := <-result; got != c.want {
 					t.Errorf("after %s, want %s", got, c.want)
 				}
 			})
@@ -146,7 +151,8 @@ func (e *election) deleteLease() {
 
 // renewLonger writes the lease as a holder of the last release does: for 15 s.
 func (e *election) renewLonger() {
-	e.record(resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 15, RenewTime: metav1.Now(), AcquireTime: metav1.Now()})
+	e.record(resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 15, RenewTime: metav1.Now(),
+		AcquireTime: metav1.Now()})
 }
 
 func (e *election) lease() *coordinationv1.Lease {
@@ -188,7 +194,7 @@ func TestWaitingGoesOnWhenTheAPIServerFails(t *testing.T) {
 	})
 }
 
-// A renewal that the watch did not tell of is seen before the lease is taken.
+// A renewal that the watch did not report is seen before the lease is taken.
 func TestVacancyIsOfTheLeaseAsItIs(t *testing.T) {
 	then := metav1.Now()
 	now := resourcelock.LeaderElectionRecord{HolderIdentity: holder, RenewTime: metav1.NewTime(then.Add(time.Second))}
@@ -210,12 +216,13 @@ func TestVacancyIsOfTheLeaseAsItIs(t *testing.T) {
 	}
 }
 
-// elect runs the leader election for a lease until the context ends, and tells when it leads.
+// elect runs the leader election for a lease until the context ends, and reports when it leads.
 func elect(ctx context.Context, t *testing.T, lease *Lease, release bool) <-chan time.Time {
 	t.Helper()
 	leads := make(chan time.Time, 1)
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lease, LeaseDuration: lease.times.LeaseDuration, RenewDeadline: lease.times.RenewDeadline, RetryPeriod: lease.times.RetryPeriod, ReleaseOnCancel: release,
+		Lock: lease, LeaseDuration: lease.times.LeaseDuration, RenewDeadline: lease.times.RenewDeadline, RetryPeriod: lease.times.RetryPeriod,
+		ReleaseOnCancel: release,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { leads <- time.Now() },
 			OnStoppedLeading: func() {},
@@ -233,12 +240,12 @@ func elect(ctx context.Context, t *testing.T, lease *Lease, release bool) <-chan
 func TestElection(t *testing.T) {
 	for name, c := range map[string]struct {
 		release bool
-		told    func(e *election)
+		report  func(e *election)
 		after   time.Duration
 	}{
-		"the leader is killed":  {told: func(e *election) { e.report(end(holder, "Error")) }},
-		"the leader ends well":  {release: true, told: func(*election) {}},
-		"the leader falls mute": {told: func(*election) {}, after: DefaultTimes.LeaseDuration},
+		"the leader is killed":    {report: func(e *election) { e.report(end(holder, "Error")) }},
+		"the leader ends well":    {release: true, report: func(*election) {}},
+		"the leader falls silent": {report: func(*election) {}, after: DefaultTimes.LeaseDuration},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -263,7 +270,7 @@ func TestElection(t *testing.T) {
 				stopped := time.Now()
 				stop()
 				synctest.Wait()
-				c.told(e)
+				c.report(e)
 				led := (<-second).Sub(stopped)
 				if led < c.after-DefaultTimes.RetryPeriod || led > c.after+time.Millisecond || !e.standby.Held() {
 					t.Errorf("the next one leads after %s, held: %t", led, e.standby.Held())

@@ -35,8 +35,8 @@ const (
 	// files yet. The wait doubles each time, up to maxProbeBackoff.
 	firstProbeBackoff = 3 * time.Second
 	maxProbeBackoff   = time.Minute
-	// maxReloads is how often a node is told to reload: one that reads while its files are being swapped has half
-	// of each and takes no new connection, so it is told again over the connection that is open.
+	// maxReloads is how often a node is asked to reload: one that reads while its files are being swapped has half
+	// of each and accepts no new connection, so it is asked again over the connection that is open.
 	maxReloads = 5
 	// maxAnswerBytes bounds, in bytes, all that a node says in one session: a dozen lines, of which the
 	// longest says why it cannot load its files, with a path and the words of OpenSSL.
@@ -48,28 +48,29 @@ type certificateProbe struct {
 	version string        // of the certificate that the pod was asked for
 	problem string        // why it is not known to serve that; "" when it was seen to
 	backoff time.Duration // from this probe to the next
-	nextAt  time.Time     // when it is asked again; zero when an event will tell
+	nextAt  time.Time     // when it is asked again; zero when an event will follow
 }
 
-func (v certificateProbe) isServing(version string) bool {
-	return v.version == version && v.problem == ""
+func (c certificateProbe) isServing(version string) bool {
+	return c.version == version && c.problem == ""
 }
 
 // next returns the probe after this one; err is loadCertificate's.
-func (v certificateProbe) next(version string, now time.Time, err error) certificateProbe {
+func (c certificateProbe) next(version string, now time.Time, err error) certificateProbe {
 	if err == nil {
 		return certificateProbe{version: version}
 	}
 	wait := firstProbeBackoff
-	if v.version == version && v.backoff > 0 {
-		wait = min(2*v.backoff, maxProbeBackoff)
+	if c.version == version && c.backoff > 0 {
+		wait = min(2*c.backoff, maxProbeBackoff)
 	}
 	return certificateProbe{version, probeProblem(err), wait, now.Add(wait)}
 }
 
 // refreshCertificates makes every ready node load the certificate. It asks no node that is known to serve it. late names
 // the nodes that are not known to, and why. recheckAfter is 0 if only events matter.
-func (r *Reconciler) refreshCertificates(ctx context.Context, m *cachev1alpha1.Memcached, s secrets, pods []corev1.Pod) (late []string, recheckAfter time.Duration) {
+func (r *Reconciler) refreshCertificates(ctx context.Context, m *cachev1alpha1.Memcached, s secrets, pods []corev1.Pod) (late []string,
+	recheckAfter time.Duration) {
 	if m.Spec.TLS == nil || s.certificate.IsEmpty() {
 		return nil, 0
 	}
@@ -112,7 +113,7 @@ func (r *Reconciler) refreshCertificates(ctx context.Context, m *cachev1alpha1.M
 // nodeProblem is what is wrong with a node, in our words or in the node's.
 type nodeProblem string
 
-func (s nodeProblem) Error() string { return string(s) }
+func (n nodeProblem) Error() string { return string(n) }
 
 // probeProblem says why a node is not known to serve the certificate, in the same words as long as the cause is the
 // same.

@@ -21,7 +21,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
-// fakeNode handles its certificate as memcached does: it reads the files when it is told to.
+// fakeNode handles its certificate as memcached does: it reads the files when it is asked to.
 type fakeNode struct {
 	mu             sync.Mutex
 	loaded         *tls.Certificate // nil takes no new connection
@@ -65,20 +65,20 @@ func startFakeNode(t *testing.T, node *fakeNode) *fakeNode {
 	return node
 }
 
-func (s *fakeNode) connectionCount() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.connections
+func (f *fakeNode) connectionCount() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.connections
 }
 
-func (s *fakeNode) serveConn(conn net.Conn) {
+func (f *fakeNode) serveConn(conn net.Conn) {
 	defer conn.Close() //nolint:errcheck // a test's
-	in := s.user == ""
+	in := f.user == ""
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
 		answer := ""
 		switch {
 		case strings.HasPrefix(lines.Text(), "set ") && lines.Scan():
-			if in = lines.Text() == s.user; in {
+			if in = lines.Text() == f.user; in {
 				answer = "STORED\r\n"
 			} else {
 				answer = "CLIENT_ERROR authentication failure\r\n"
@@ -86,26 +86,26 @@ func (s *fakeNode) serveConn(conn net.Conn) {
 		case !in:
 			answer = "CLIENT_ERROR unauthenticated\r\n"
 		case lines.Text() == "refresh_certs":
-			answer = s.reload()
+			answer = f.reload()
 		}
 		_, _ = conn.Write([]byte(answer))
 	}
 }
 
-func (s *fakeNode) reload() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.reloads++
-	if s.failingReloads > 0 {
-		s.failingReloads--
-		s.loaded = nil
+func (f *fakeNode) reload() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reloads++
+	if f.failingReloads > 0 {
+		f.failingReloads--
+		f.loaded = nil
 		return "Error loading the key: key values mismatch\r\n"
 	}
-	loaded, err := tls.X509KeyPair(s.files["tls.crt"], s.files["tls.key"])
+	loaded, err := tls.X509KeyPair(f.files["tls.crt"], f.files["tls.key"])
 	if err != nil {
 		return err.Error() + "\r\n"
 	}
-	s.loaded = &loaded
+	f.loaded = &loaded
 	return "OK\r\n"
 }
 
@@ -123,23 +123,24 @@ func TestLoad(t *testing.T) {
 	old, renewed := by.Issue(host), by.Issue(host)
 	forServers := by.Issue(host, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} })
 	for _, c := range []struct {
-		reason string
-		start  *fakeNode
-		brings map[string][]byte // by the kubelet, before it is told
-		wanted map[string][]byte
-		auth   cachev1alpha1.MemcachedClientAuth
-		users  []string
-		told   int
-		words  string
+		reason  string
+		start   *fakeNode
+		brings  map[string][]byte // by the kubelet, before the request to reload
+		wanted  map[string][]byte
+		auth    cachev1alpha1.MemcachedClientAuth
+		users   []string
+		reloads int
+		words   string
 	}{
 		{"serves it", &fakeNode{files: renewed}, nil, renewed, "", nil, 0, ""},
-		{"told", &fakeNode{files: old}, renewed, renewed, "", nil, 1, ""},
+		{"asked to reload", &fakeNode{files: old}, renewed, renewed, "", nil, 1, ""},
 		{"not brought yet", &fakeNode{files: old}, nil, renewed, "", nil, 1, "waits for the kubelet"},
 		{"half of each is read, and the open connection saves it", &fakeNode{files: old, failingReloads: 2}, renewed, renewed, "", nil, 3, ""},
 		{"never whole", &fakeNode{files: old, failingReloads: 100}, renewed, renewed, "", nil, maxReloads, "key values mismatch"},
 		{"shows ours where it must", &fakeNode{files: old, clientAuth: tls.RequireAndVerifyClientCert, clientCAs: by.PEM()}, renewed, renewed,
 			cachev1alpha1.MemcachedClientAuthRequire, nil, 1, ""},
-		{"shows none where it need not: ours is for servers", &fakeNode{files: old, clientAuth: tls.VerifyClientCertIfGiven, clientCAs: by.PEM()}, forServers, forServers,
+		{"shows none where it need not: ours is for servers", &fakeNode{files: old, clientAuth: tls.VerifyClientCertIfGiven, clientCAs: by.PEM()},
+			forServers, forServers,
 			cachev1alpha1.MemcachedClientAuthRequest, nil, 1, ""},
 		{"lets in who it knows, which may be but one of them", &fakeNode{files: old, user: "app old"}, renewed, renewed, "",
 			[]string{"app:new", "app:old"}, 1, ""},
@@ -153,12 +154,14 @@ func TestLoad(t *testing.T) {
 				node.files = c.brings
 			}
 			m := newSecured(func(over *cachev1alpha1.MemcachedTLS) { over.ClientAuth = c.auth })
-			err := loadCertificate(context.Background(), m, secrets{certificate: certificate{Identity: identityOf(c.wanted)}, users: userRotation{published: userList{lines: c.users}}}, node.listener.Addr().String(), time.Now)
+			err := loadCertificate(context.Background(), m,
+				secrets{certificate: certificate{Identity: identityOf(c.wanted)}, users: userRotation{published: userList{lines: c.users}}},
+				node.listener.Addr().String(), time.Now)
 			if (err == nil) != (c.words == "") || err != nil && !strings.Contains(err.Error(), c.words) {
 				t.Errorf("got %v, want %q", err, c.words)
 			}
-			if node.reloads != c.told {
-				t.Errorf("told %d times", node.reloads)
+			if node.reloads != c.reloads {
+				t.Errorf("asked %d times", node.reloads)
 			}
 		})
 	}
@@ -178,7 +181,8 @@ func TestWhoDoesNotServeTheCertificateIsAskedLessAndLessOften(t *testing.T) {
 		t.Helper()
 		for range 3 { // whatever wakes the object up
 			late, recheckAfter := r.refreshCertificates(t.Context(), m, given, pods)
-			if got := strings.Join(late, ", "); got != "a-0 (shows a certificate that ca.crt does not vouch for), a-1 (does not answer), a-2 (is not ready)" {
+			if got := strings.Join(late,
+				", "); got != "a-0 (shows a certificate that ca.crt does not vouch for), a-1 (does not answer), a-2 (is not ready)" {
 				t.Fatal(got)
 			}
 			if recheckAfter != want || another.connectionCount() != calls {
@@ -195,8 +199,8 @@ func TestWhoDoesNotServeTheCertificateIsAskedLessAndLessOften(t *testing.T) {
 	expectProbes(9, 3*time.Second)
 }
 
-// A pod that becomes ready is an event, so nobody has to look again.
-func TestNobodyWaitsForNodesThatAreNotReady(t *testing.T) {
+// A pod that becomes ready is an event, so no new look is scheduled.
+func TestNodesThatAreNotReadyAreNotWaitedFor(t *testing.T) {
 	by := authority.New("one")
 	issued := by.Issue(host)
 	node := startFakeNode(t, &fakeNode{files: issued})
@@ -213,7 +217,7 @@ func TestNobodyWaitsForNodesThatAreNotReady(t *testing.T) {
 		{"somewhere else", "127.0.0.9", "a-0 (does not answer)", firstProbeBackoff},
 		{"not ready any more", "", "a-0 (is not ready)", 0},
 		{"ready again, and asked at once", "127.0.0.1", "", 0},
-		{"and never again", "", "", 0},
+		{"not asked again once it has answered", "", "", 0},
 	} {
 		late, due := r.refreshCertificates(t.Context(), m, given, []corev1.Pod{podAt("a-0", c.ip)})
 		if got := strings.Join(late, ", "); got != c.late || due != c.due {
@@ -253,7 +257,7 @@ func TestWhyANodeIsNotKnownToServeTheCertificate(t *testing.T) {
 	} {
 		err := loadCertificate(t.Context(), newSecured(nil), secrets{certificate: certificate{Identity: identityOf(wanted)}}, address, time.Now)
 		if err == nil || probeProblem(err) != want {
-			t.Errorf("%v is told as %q, not %q", err, probeProblem(err), want)
+			t.Errorf("%v is reported as %q, not %q", err, probeProblem(err), want)
 		}
 	}
 	refused := &net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}

@@ -38,7 +38,8 @@ import (
 
 // Owned are the types of children: watched, and pruned when no longer desired.
 var Owned = []ctrlclient.Object{
-	&appsv1.StatefulSet{}, &appsv1.Deployment{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
+	&appsv1.StatefulSet{}, &appsv1.Deployment{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{},
+	&networkingv1.NetworkPolicy{},
 }
 
 // optionalTypes are the types of children that a cluster may lack.
@@ -107,7 +108,8 @@ func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, 
 	}
 	credentialsInSync(m, s.users)
 	conditions.SetUpdateAvailable(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage, conditions.BySettingImage)
-	return ctrl.Result{RequeueAfter: converge.Soonest(recheckAfter, recheckPods, s.certificate.recheckAfter, untilDeadline(m, w))}, errors.Join(secretsErr, err)
+	return ctrl.Result{RequeueAfter: converge.Soonest(recheckAfter, recheckPods, s.certificate.recheckAfter, untilDeadline(m, w))},
+		errors.Join(secretsErr, err)
 }
 
 // worldOf collects what this pass saw.

@@ -19,7 +19,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/hostile"
 )
 
-// Whatever a node answers, the pass goes on, and a condition says what is known of the node.
+// Whatever a node answers, the pass continues, and a condition says what is known of the node.
 func TestCommandsToAHostileNode(t *testing.T) {
 	for _, c := range []struct {
 		sort hostile.Behavior
@@ -52,7 +52,7 @@ func TestCommandsToAHostileNode(t *testing.T) {
 			defer done()
 			got := probeProblem(reloadCertificates(ctx, conn, nil))
 			if !strings.HasPrefix(got, c.why) {
-				t.Errorf("it is told as %q", got)
+				t.Errorf("it is reported as %q", got)
 			}
 			checkPrintable(t, got)
 		})

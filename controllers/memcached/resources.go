@@ -39,7 +39,7 @@ const (
 	// 1.5 items for each (assoc.c): it then takes 10.7 bytes an item, and 16 while the items move, when the old
 	// table, half as large, is there too.
 	tableShare = 96 / 16
-	// memoryOverhead is what a node takes beside items and table: code, threads, and the first page of each slab
+	// memoryOverhead is what a node takes besides items and table: code, threads, and the first page of each slab
 	// class, which memcached takes beyond -m.
 	memoryOverhead = 64 << 20
 	// memoryPerConnection is what a connection's buffers take: 16 KiB for reading, 16 KiB
@@ -50,7 +50,7 @@ const (
 	defaultMinReadySeconds = 30
 )
 
-// inputs is what the children depend on beside the spec.
+// inputs is what the children depend on besides the spec.
 type inputs struct {
 	image             string         // the one that runs is kept when the spec names none
 	exporter          string         // the exporter's image, with metrics
@@ -150,7 +150,8 @@ func minReadySeconds(m *cachev1alpha1.Memcached) int32 {
 }
 
 func nodeContainer(m *cachev1alpha1.Memcached, c inputs) *corev1ac.ContainerApplyConfiguration {
-	return parts.WithPreStopSleep(memcachedContainer(m, c.image, arguments(m, c.defaults), c.defaults), parts.PreStopSeconds(m.Spec.PodOptions)).
+	return parts.WithPreStopSleep(memcachedContainer(m, c.image, arguments(m, c.defaults), c.defaults),
+		parts.PreStopSeconds(m.Spec.PodOptions)).
 		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](resources(m, c.defaults)))
 }
 

@@ -14,7 +14,7 @@ import (
 const (
 	usersDir = "/etc/memcached-users"
 	// annotationUsers rolls the pods: memcached reads its users when it starts, and again only on a signal that
-	// nobody outside of the pod can send.
+	// no process outside of the pod can send.
 	annotationUsers = "mainstay-operator.io/users"
 )
 

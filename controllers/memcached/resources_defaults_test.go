@@ -17,7 +17,8 @@ func TestNewDefaultsRollNothing(t *testing.T) {
 	releases.Defaults(t, "Memcached", func(m *cachev1alpha1.Memcached) { m.Spec.PodLabels = map[string]string{"changed": "1"} },
 		func(m *cachev1alpha1.Memcached, live corev1.PodTemplateSpec, pods []corev1.Pod, noPods bool) bool {
 			image := parts.RunningImage(live.Spec.Containers, appName, image)
-			return chooseDefaults(m, inputs{image: image}, converge.Workload{Template: live, Pods: pods, NoPods: noPods}, converge.Workload{}).defaults == parts.CurrentDefaults
+			return chooseDefaults(m, inputs{image: image}, converge.Workload{Template: live, Pods: pods, NoPods: noPods},
+				converge.Workload{}).defaults == parts.CurrentDefaults
 		})
 }
 

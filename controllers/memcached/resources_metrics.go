@@ -34,7 +34,8 @@ func withExporter(m *cachev1alpha1.Memcached, c inputs, template *corev1ac.PodTe
 		fmt.Sprintf("--web.listen-address=:%d", exporterPort),
 		"--web.telemetry-path=" + metricsPath,
 	}
-	resources := corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(exporterMemory, resource.BinarySI)}}
+	resources := corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(exporterMemory,
+		resource.BinarySI)}}
 	if c.defaults != parts.FormerDefaults {
 		resources = parts.FillResources(resources, parts.Resources("10m", "", "200m", "")) // a scrape takes some milliseconds
 	}

@@ -60,13 +60,14 @@ func TestMetricsAreOfferedOnce(t *testing.T) {
 		{"none", newMemcached(nil), 1, nil},
 		{"off", withMetrics(func(s *cachev1alpha1.MemcachedSpec) { s.Metrics.Enabled = false }), 1, nil},
 		{"without a monitor", withMetrics(nil), 2, nil},
-		{"with one", withMetrics(func(s *cachev1alpha1.MemcachedSpec) { s.Metrics.ServiceMonitor = &commonv1.ServiceMonitor{} }), 2, []string{"ServiceMonitor"}},
+		{"with one", withMetrics(func(s *cachev1alpha1.MemcachedSpec) { s.Metrics.ServiceMonitor = &commonv1.ServiceMonitor{} }), 2,
+			[]string{"ServiceMonitor"}},
 	} {
 		if got := len(headlessService(c.m).Spec.Ports); got != c.ports {
 			t.Errorf("%s: the headless Service has %d ports", c.reason, got)
 		}
 		if got := len(clientService(c.m).Spec.Ports); got != 1 {
-			t.Errorf("%s: the client Service has %d ports: whoever scrapes would count twice", c.reason, got)
+			t.Errorf("%s: the client Service has %d ports: a scraper would count twice", c.reason, got)
 		}
 		var kinds []string
 		for _, child := range desired(c.m, minimalInputs) {

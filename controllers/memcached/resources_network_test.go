@@ -11,8 +11,9 @@ import (
 func TestWhoIsLetIn(t *testing.T) {
 	const (
 		namespace = `{"podSelector":{}}`
-		operator  = `{"podSelector":{"matchLabels":{"app.kubernetes.io/name":"mainstay-operator","control-plane":"controller-manager"}},"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"operators"}}}`
-		front     = `{"podSelector":{"matchLabels":{"app.kubernetes.io/instance":"a","app.kubernetes.io/name":"memcached-proxy"}}}`
+		operator  = `{"podSelector":{"matchLabels":{"app.kubernetes.io/name":"mainstay-operator","control-plane":"controller-manager"}},` +
+			`"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"operators"}}}`
+		front = `{"podSelector":{"matchLabels":{"app.kubernetes.io/instance":"a","app.kubernetes.io/name":"memcached-proxy"}}}`
 	)
 	for _, c := range []struct {
 		reason string

@@ -98,7 +98,8 @@ func proxyDeployment(m *cachev1alpha1.Memcached, c inputs) *appsv1ac.DeploymentA
 }
 
 func proxyContainer(m *cachev1alpha1.Memcached, c inputs) *corev1ac.ContainerApplyConfiguration {
-	args := slices.Concat(limitArguments(m, c.proxyDefaults), []string{"-o", "proxy_config=routelib,proxy_arg=" + path.Join(proxyDir, routesKey)})
+	args := slices.Concat(limitArguments(m, c.proxyDefaults),
+		[]string{"-o", "proxy_config=routelib,proxy_arg=" + path.Join(proxyDir, routesKey)})
 	return parts.WithPreStopSleep(memcachedContainer(m, c.image, args, c.proxyDefaults), parts.PreStopSeconds(m.Spec.PodOptions)).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName("routes").WithMountPath(proxyDir).WithReadOnly(true)).
 		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](proxyResources(m, c.proxyDefaults)))
@@ -106,7 +107,8 @@ func proxyContainer(m *cachev1alpha1.Memcached, c inputs) *corev1ac.ContainerApp
 
 // proxyResources returns those of the spec, and where it says nothing, as much as the proxy needs.
 func proxyResources(m *cachev1alpha1.Memcached, d parts.Defaults) corev1.ResourceRequirements {
-	needed := memoryOverhead + int64(m.Spec.Connections)*memoryPerConnection + maxItemsInFlight*quantityBytes(m.Spec.MaxItemSize, defaultMaxItem)
+	needed := memoryOverhead + int64(m.Spec.Connections)*memoryPerConnection +
+		maxItemsInFlight*quantityBytes(m.Spec.MaxItemSize, defaultMaxItem)
 	r := parts.FillResources(m.Spec.Proxy.Resources, corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(memoryOverhead, resource.BinarySI)},
 		Limits:   corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(needed, resource.BinarySI)},

@@ -77,7 +77,8 @@ func TestNodesAndProxyAreNotTakenForOneAnother(t *testing.T) {
 
 func TestTheProxyRunsMemcached(t *testing.T) {
 	container := proxyDeployment(behindProxy(2, nil), minimalInputs).Spec.Template.Spec.Containers[0]
-	if got := strings.Join(container.Args, " "); got != "-m 64 -I 1048576 -c 1024 -t 4 -p 11211 -o proxy_config=routelib,proxy_arg=/etc/memcached-proxy/routes.lua" {
+	if got := strings.Join(container.Args,
+		" "); got != "-m 64 -I 1048576 -c 1024 -t 4 -p 11211 -o proxy_config=routelib,proxy_arg=/etc/memcached-proxy/routes.lua" {
 		t.Error(got)
 	}
 	if got := container.Resources.Limits.Memory().String(); got != "160Mi" {

@@ -54,7 +54,8 @@ func TestArguments(t *testing.T) {
 			s.Options, s.TLS = []string{"modern"}, &cachev1alpha1.MemcachedTLS{Mode: cachev1alpha1.MemcachedTLSRequired, PlaintextPort: 11212}
 		}, "-m 64 -I 1048576 -c 1024 -t 4 -p 11211 -Z -o modern," + files + ",ssl_verify_mode=0"},
 		{"a second port in the clear", func(s *cachev1alpha1.MemcachedSpec) {
-			s.TLS = &cachev1alpha1.MemcachedTLS{Mode: cachev1alpha1.MemcachedTLSOptional, PlaintextPort: 11212, ClientAuth: cachev1alpha1.MemcachedClientAuthRequest}
+			s.TLS = &cachev1alpha1.MemcachedTLS{Mode: cachev1alpha1.MemcachedTLSOptional, PlaintextPort: 11212,
+				ClientAuth: cachev1alpha1.MemcachedClientAuthRequest}
 		}, "-m 64 -I 1048576 -c 1024 -t 4 -p 11211 -l *,notls:*:11212 -Z -o " + files + ",ssl_verify_mode=1"},
 		{"everybody shows a certificate", func(s *cachev1alpha1.MemcachedSpec) {
 			s.TLS = &cachev1alpha1.MemcachedTLS{ClientAuth: cachev1alpha1.MemcachedClientAuthRequire}
@@ -77,8 +78,8 @@ func TestResources(t *testing.T) {
 		change func(*cachev1alpha1.MemcachedSpec)
 		memory string
 	}{
-		{"64Mi for items, a sixth of it for their table, 64Mi beside them, 32Ki for each of 1024 connections", nil, "171Mi"},
-		{"a table of 2^25 pointers beside the half of it", func(s *cachev1alpha1.MemcachedSpec) {
+		{"64Mi for items, a sixth of it for their table, 64Mi for the rest, 32Ki for each of 1024 connections", nil, "171Mi"},
+		{"a table of 2^25 pointers next to the half of it", func(s *cachev1alpha1.MemcachedSpec) {
 			s.Memory, s.Connections = ptr.To(resource.MustParse("3Gi")), 16
 		}, "3649Mi"},
 		{"the user's limit", func(s *cachev1alpha1.MemcachedSpec) { s.Resources.Limits = limit("1Gi") }, "1Gi"},
@@ -169,7 +170,8 @@ func TestOneColdNodeAtATime(t *testing.T) {
 
 func TestSelectorsDoNotMoveWithTheSpec(t *testing.T) {
 	before := nodeStatefulSet(newMemcached(nil), minimalInputs).Spec.Selector
-	after := nodeStatefulSet(newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Size, s.Port = ptr.To[int32](9), 2000 }), inputs{image: "other:2"}).Spec.Selector
+	after := nodeStatefulSet(newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Size, s.Port = ptr.To[int32](9), 2000 }),
+		inputs{image: "other:2"}).Spec.Selector
 	if encode(t, before) != encode(t, after) {
 		t.Error("a selector is immutable")
 	}

@@ -29,7 +29,7 @@ func serviceHost(m *cachev1alpha1.Memcached) string {
 	return fmt.Sprintf("%s.%s.svc", m.Name, m.Namespace)
 }
 
-// plaintextPort is the port without TLS beside the one that speaks it; 0 when there is none.
+// plaintextPort is the port without TLS, next to the one with it; 0 when there is none.
 func plaintextPort(m *cachev1alpha1.Memcached) int32 {
 	if m.Spec.TLS == nil || m.Spec.TLS.Mode != cachev1alpha1.MemcachedTLSOptional {
 		return 0

@@ -95,7 +95,8 @@ func (r *Reconciler) readCertificate(ctx context.Context, m *cachev1alpha1.Memca
 }
 
 // readUsers returns the users of the user's Secret, and those before while a node may know no others.
-func (r *Reconciler) readUsers(ctx context.Context, m *cachev1alpha1.Memcached, before userList, set *appsv1.StatefulSet) (userRotation, error) {
+func (r *Reconciler) readUsers(ctx context.Context, m *cachev1alpha1.Memcached, before userList, set *appsv1.StatefulSet) (userRotation,
+	error) {
 	u := userRotation{published: before}
 	if m.Spec.Auth == nil {
 		return userRotation{}, nil

@@ -46,10 +46,11 @@ func status(m *cachev1alpha1.Memcached, w world) cachev1alpha1.MemcachedStatus {
 		Updated:            set.Status.UpdatedReplicas,
 		Ready:              set.Status.ReadyReplicas,
 		Total:              set.Status.Replicas,
-		Failure:            cmp.Or(conditions.FirstFailure(slices.Concat(w.pods, w.proxies)), w.refusal, conditions.ReplicaFailure(w.proxy, "spec.proxy.resources")),
-		StartupWait:        pendingReason(w, late),
-		DeadlineExceeded:   late,
-		Frontend:           proxyWorkload(m, w.proxy),
+		Failure: cmp.Or(conditions.FirstFailure(slices.Concat(w.pods, w.proxies)), w.refusal,
+			conditions.ReplicaFailure(w.proxy, "spec.proxy.resources")),
+		StartupWait:      pendingReason(w, late),
+		DeadlineExceeded: late,
+		Frontend:         proxyWorkload(m, w.proxy),
 	})
 	conditions.SetPaused(&next.Conditions, m.Generation, m.Spec.Paused)
 	return next

@@ -27,9 +27,12 @@ func credentialsInSync(m *cachev1alpha1.Memcached, u userRotation) {
 	case len(u.desired) == 0:
 		return // it could not be read yet
 	case u.hasUnpublished():
-		set(false, commonv1.ReasonRotating, "the nodes learn the users that the Secret says when they have served for rollout.minReadySeconds: before, all would be replaced at once")
+		set(false, commonv1.ReasonRotating,
+			"the nodes learn the users that the Secret says when they have served for rollout.minReadySeconds: before, all would be replaced at "+
+				"once")
 	case len(u.published.lines) > len(u.desired):
-		set(false, commonv1.ReasonPasswordsOverlap, "the nodes learn the users that the Secret says, one at a time, and know those before until all have")
+		set(false, commonv1.ReasonPasswordsOverlap,
+			"the nodes learn the users that the Secret says, one at a time, and know those before until all have")
 	case !u.completed:
 		set(false, commonv1.ReasonRotating, "the nodes start, one at a time, with the users that the Secret says alone")
 	default:

@@ -16,8 +16,8 @@ import (
 // and says only in its events why a pod is not made; a Deployment's default is the same.
 const progressDeadline = 10 * time.Minute
 
-// progressingSince is when the change that is under way began. It does not go by Ready: an object that spec.paused held
-// back was not Ready long before, and its change begins when it is let go.
+// progressingSince is when the change that is under way started. It does not go by Ready: an object that spec.paused held
+// back was not Ready long before, and its change starts when it is let go.
 func progressingSince(m *cachev1alpha1.Memcached, now time.Time) time.Time {
 	progressing := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionProgressing)
 	degraded := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionDegraded)
@@ -55,10 +55,10 @@ func deadlineAt(m *cachev1alpha1.Memcached, w world) time.Time {
 	return moved.Add(progressDeadline)
 }
 
-// isStuck reports whether the deadline has passed, once the StatefulSet's controller has begun.
+// isStuck reports whether the deadline has passed, once the StatefulSet's controller has started.
 func isStuck(m *cachev1alpha1.Memcached, w world) bool {
-	begun := w.set.Generation > 0 && w.set.Status.ObservedGeneration == w.set.Generation
-	return begun && !deadlineAt(m, w).After(w.now)
+	started := w.set.Generation > 0 && w.set.Status.ObservedGeneration == w.set.Generation
+	return started && !deadlineAt(m, w).After(w.now)
 }
 
 // untilDeadline is how soon to look again, because the deadline passes then; 0 is never.

@@ -16,8 +16,10 @@ import (
 )
 
 func TestWhatNeverComesNeedsAHuman(t *testing.T) {
-	began := time.Unix(1_000_000, 0)
-	at := func(minutes int) metav1.Time { return metav1.NewTime(began.Add(time.Duration(minutes) * time.Minute)) }
+	start := time.Unix(1_000_000, 0)
+	at := func(minutes int) metav1.Time {
+		return metav1.NewTime(start.Add(time.Duration(minutes) * time.Minute))
+	}
 	set := &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Generation: 1}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](2)},
 		Status: appsv1.StatefulSetStatus{ObservedGeneration: 1, Replicas: 1, ReadyReplicas: 1, UpdatedReplicas: 1},
@@ -41,13 +43,13 @@ func TestWhatNeverComesNeedsAHuman(t *testing.T) {
 		wake     time.Duration
 	}{
 		{"a pod that is not made has its time", set, nil, 9, "", time.Minute},
-		{"and then not", set, nil, 10, "1 of 2 replicas updated: the events of StatefulSet a", 0},
+		{"a pod that is not made by its time", set, nil, 10, "1 of 2 replicas updated: the events of StatefulSet a", 0},
 		{"one that was made later has more of it", set, []corev1.Pod{creating}, 10, "", 5 * time.Minute},
-		{"but not for ever", set, []corev1.Pod{creating}, 15, "its volumes or its network are not there yet", 0},
-		{"one that began to serve holds up the next", set, []corev1.Pod{serves}, 16, "", 90 * time.Second},
-		{"for as long as a rollout pauses", set, []corev1.Pod{serves}, 18, "the events of", 0},
+		{"one that was made later is stuck after all", set, []corev1.Pod{creating}, 15, "its volumes or its network are not there yet", 0},
+		{"one that started to serve holds up the next", set, []corev1.Pod{serves}, 16, "", 90 * time.Second},
+		{"one that serves holds up the next while a rollout pauses", set, []corev1.Pod{serves}, 18, "the events of", 0},
 		{"so does one that goes", set, []corev1.Pod{going}, 10, "", 9 * time.Minute},
-		{"nobody has begun", unseen, nil, 60, "", 0},
+		{"no pod has started", unseen, nil, 60, "", 0},
 		{"all serve", all, []corev1.Pod{serves}, 60, "", 0},
 		{"nothing was asked for, and why is said elsewhere", &appsv1.StatefulSet{}, nil, 60, "", 0},
 	} {
@@ -76,10 +78,12 @@ func TestSinceWhenSomethingIsToCome(t *testing.T) {
 	progressing := func(status metav1.ConditionStatus, reason string) metav1.Condition {
 		return metav1.Condition{Type: commonv1.ConditionProgressing, Status: status, Reason: reason, LastTransitionTime: old}
 	}
-	degraded := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: commonv1.ReasonProgressDeadlineExceeded, LastTransitionTime: fresh}
+	degraded := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue,
+		Reason: commonv1.ReasonProgressDeadlineExceeded, LastTransitionTime: fresh}
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](1)},
 		Status: appsv1.StatefulSetStatus{ObservedGeneration: 1}}
-	failing := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: commonv1.ReasonPodFailing, LastTransitionTime: old}
+	failing := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: commonv1.ReasonPodFailing,
+		LastTransitionTime: old}
 	for _, c := range []struct {
 		reason     string
 		generation int64
@@ -87,14 +91,20 @@ func TestSinceWhenSomethingIsToCome(t *testing.T) {
 		stuck      bool
 	}{
 		{"it is new", 0, nil, false},
-		{"it was well, and breaks", 0, []metav1.Condition{ready(metav1.ConditionTrue), progressing(metav1.ConditionFalse, commonv1.ReasonRolledOut)}, false},
-		{"it was paused, and is let go", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonSpecPaused)}, false},
-		{"it has been long", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionTrue, commonv1.ReasonRollingOut)}, true},
-		{"it stays stuck", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut), degraded}, true},
+		{"it was well, and breaks", 0, []metav1.Condition{ready(metav1.ConditionTrue),
+			progressing(metav1.ConditionFalse, commonv1.ReasonRolledOut)}, false},
+		{"it was paused, and is let go", 0, []metav1.Condition{ready(metav1.ConditionFalse),
+			progressing(metav1.ConditionFalse, commonv1.ReasonSpecPaused)}, false},
+		{"it has been long", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionTrue, commonv1.ReasonRollingOut)},
+			true},
+		{"it stays stuck", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut),
+			degraded}, true},
 		{"also when a pass has failed since", 0, []metav1.Condition{progressing(metav1.ConditionTrue, commonv1.ReasonRetrying), degraded}, true},
-		{"it stays stuck where something fails", 0, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut), failing}, true},
+		{"it stays stuck where something fails", 0, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut), failing},
+			true},
 		{"until it is changed, too", 1, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonReplicas), failing}, false},
-		{"until it is changed", 1, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut), degraded}, false},
+		{"until it is changed", 1, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut),
+			degraded}, false},
 	} {
 		m := newMemcached(nil)
 		m.Generation, m.Status.Conditions = c.generation, c.before
@@ -111,7 +121,8 @@ func TestProxiesThatCannotBeMadeNeedAHuman(t *testing.T) {
 		Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: small"}}
 	s := status(m, world{set: &appsv1.StatefulSet{}, proxy: refused})
 	got := meta.FindStatusCondition(s.Conditions, commonv1.ConditionDegraded)
-	if got.Status != metav1.ConditionTrue || got.Reason != commonv1.ReasonPodFailing || got.Message != "pods cannot be created: exceeded quota: small. Raise the ResourceQuota, or ask for less in spec.proxy.resources" {
+	if got.Status != metav1.ConditionTrue || got.Reason != commonv1.ReasonPodFailing ||
+		got.Message != "pods cannot be created: exceeded quota: small. Raise the ResourceQuota, or ask for less in spec.proxy.resources" {
 		t.Errorf("Degraded is %s (%s: %s)", got.Status, got.Reason, got.Message)
 	}
 }

@@ -86,8 +86,8 @@ func allAvailable(set *appsv1.StatefulSet) bool {
 	return set.Status.AvailableReplicas == set.Status.Replicas
 }
 
-// severalUnavailable reports whether several pods are ready, but not yet for minReadySeconds: a rollout that begins now
-// would replace them all at once, and nobody could log in meanwhile.
+// severalUnavailable reports whether several pods are ready, but not yet for minReadySeconds: a rollout that starts now
+// would replace them all at once, and no client could log in meanwhile.
 func severalUnavailable(set *appsv1.StatefulSet) bool {
 	return set.Status.ReadyReplicas-set.Status.AvailableReplicas > 1
 }
@@ -105,7 +105,7 @@ func publishedUsers(data map[string][]byte) userList {
 	return userList{lines, revision}
 }
 
-// requestedUsers parses the user's Secret. The problem tells people what they have to mend.
+// requestedUsers parses the user's Secret. The problem says what users have to fix.
 func requestedUsers(name string, data map[string][]byte) (lines []string, problem string) {
 	if data == nil {
 		return nil, fmt.Sprintf("there is no Secret %q; create it with a key %q of lines <user>:<password>", name, usersKey)

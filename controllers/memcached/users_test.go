@@ -56,7 +56,8 @@ func TestWhatUsersMustBe(t *testing.T) {
 func statefulSetAt(revision string, out bool) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 3}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](2)}}
 	set.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotationUsers: revision}}}
-	set.Status = appsv1.StatefulSetStatus{ObservedGeneration: 3, Replicas: 2, ReadyReplicas: 2, AvailableReplicas: 2, UpdatedReplicas: 2, CurrentRevision: "a", UpdateRevision: "a"}
+	set.Status = appsv1.StatefulSetStatus{ObservedGeneration: 3, Replicas: 2, ReadyReplicas: 2, AvailableReplicas: 2, UpdatedReplicas: 2,
+		CurrentRevision: "a", UpdateRevision: "a"}
 	if !out {
 		set.Status.UpdatedReplicas = 1 // maybe of the revision before, to which it was taken back
 	}
@@ -84,15 +85,22 @@ func TestPasswordsOverlap(t *testing.T) {
 		{"ours was lost", userList{}, "a:1", statefulSetAt("7", true), "a:1", 8, false},
 		{"not rolled out", userList{of("a:1"), 1}, "a:1", statefulSetAt("1", false), "a:1", 1, false},
 		{"rolled out", userList{of("a:1"), 1}, "a:1", statefulSetAt("1", true), "a:1", 1, true},
-		{"rolled out, which is said while the last is cold", userList{of("a:1"), 1}, "a:1", withUnavailable(1, statefulSetAt("1", true)), "a:1", 1, true},
+		{"rolled out, which is said while the last is cold", userList{of("a:1"), 1}, "a:1", withUnavailable(1, statefulSetAt("1", true)), "a:1",
+			1, true},
 		{"in another order", userList{of("a:1 b:1"), 1}, "b:1 a:1", statefulSetAt("1", true), "a:1 b:1", 1, true},
-		{"a new password is known beside the old", userList{of("a:1"), 1}, "a:2", statefulSetAt("1", true), "a:2 a:1", 2, false},
-		{"also while one of them is cold", userList{of("a:1"), 1}, "a:2", withUnavailable(1, statefulSetAt("1", true)), "a:2 a:1", 2, false},
-		{"but not while all are, who would go at once", userList{of("a:1"), 1}, "a:2", withUnavailable(2, statefulSetAt("1", true)), "a:1", 1, false},
-		{"and so while the nodes roll", userList{of("a:2 a:1"), 2}, "a:2", statefulSetAt("2", false), "a:2 a:1", 2, false},
-		{"and before the set is told", userList{of("a:2 a:1"), 2}, "a:2", statefulSetAt("1", true), "a:2 a:1", 2, false},
-		{"and while the last that knows it is cold", userList{of("a:2 a:1"), 2}, "a:2", withUnavailable(1, statefulSetAt("2", true)), "a:2 a:1", 2, false},
-		{"until all know it", userList{of("a:2 a:1"), 2}, "a:2", statefulSetAt("2", true), "a:2", 3, false},
+		{"a new password is known next to the old", userList{of("a:1"), 1}, "a:2", statefulSetAt("1", true), "a:2 a:1", 2, false},
+		{"a new password is known while one node is cold", userList{of("a:1"), 1}, "a:2", withUnavailable(1, statefulSetAt("1", true)), "a:2 a:1",
+			2, false},
+		{"a new password waits while all nodes are cold: they would be replaced at once", userList{of("a:1"), 1}, "a:2",
+			withUnavailable(2, statefulSetAt("1", true)), "a:1", 1,
+			false},
+		{"an old password is kept while the nodes roll", userList{of("a:2 a:1"), 2}, "a:2", statefulSetAt("2", false), "a:2 a:1", 2, false},
+		{"an old password is kept while the StatefulSet does not have the new list", userList{of("a:2 a:1"), 2}, "a:2", statefulSetAt("1", true),
+			"a:2 a:1", 2, false},
+		{"an old password is kept while the last node is cold", userList{of("a:2 a:1"), 2}, "a:2", withUnavailable(1, statefulSetAt("2", true)),
+			"a:2 a:1",
+			2, false},
+		{"an old password goes once all nodes know the new one", userList{of("a:2 a:1"), 2}, "a:2", statefulSetAt("2", true), "a:2", 3, false},
 		{"a third in the middle", userList{of("a:2 a:1"), 2}, "a:3", statefulSetAt("2", false), "a:3 a:2 a:1", 3, false},
 		{"a change of mind", userList{of("a:2 a:1"), 2}, "a:1", statefulSetAt("2", false), "a:2 a:1", 2, false},
 		{"no more than memcached reads", userList{of("a:1 b:1 c:1 d:1 e:1 f:1"), 2}, "a:2 b:2 c:2 d:2", statefulSetAt("2", false),
@@ -114,9 +122,11 @@ func TestWhatIsSaidOfUsers(t *testing.T) {
 		says   string
 	}{
 		{userRotation{published: userList{lines: []string{"a:1"}}, desired: []string{"a:2"}}, commonv1.ReasonRotating, "rollout.minReadySeconds"},
-		{userRotation{published: userList{lines: []string{"a:2", "a:1"}}, desired: []string{"a:2"}}, commonv1.ReasonPasswordsOverlap, "know those before"},
+		{userRotation{published: userList{lines: []string{"a:2", "a:1"}}, desired: []string{"a:2"}}, commonv1.ReasonPasswordsOverlap,
+			"know those before"},
 		{userRotation{published: userList{lines: []string{"a:2"}}, desired: []string{"a:2"}}, commonv1.ReasonRotating, "alone"},
-		{userRotation{published: userList{lines: []string{"a:2"}}, desired: []string{"a:2"}, completed: true}, commonv1.ReasonPasswordsAccepted, "every node"},
+		{userRotation{published: userList{lines: []string{"a:2"}}, desired: []string{"a:2"}, completed: true}, commonv1.ReasonPasswordsAccepted,
+			"every node"},
 	} {
 		m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} })
 		credentialsInSync(m, c.users)
@@ -127,7 +137,7 @@ func TestWhatIsSaidOfUsers(t *testing.T) {
 	}
 }
 
-// Whoever may read a pod or a StatefulSet learns nothing of the passwords.
+// A user who may read a pod or a StatefulSet learns nothing of the passwords.
 func TestUsersAreNowhereButInSecrets(t *testing.T) {
 	m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} })
 	c := inputs{image: image, users: userList{[]string{"app:canary"}, 3}}

@@ -11,15 +11,15 @@ import (
 
 // The changes of an EtcdCluster that hold an upgrade.
 const (
-	// forming means that nobody takes writes until the operator has let the members begin.
+	// forming means that no server accepts writes until the operator has let the members start.
 	forming = "it is forming"
-	// recovering means that nobody takes writes until the operator has begun a cluster of one.
+	// recovering means that no server accepts writes until the operator has started a cluster of one.
 	recovering = "it recovers from a lost majority"
 	// changingMembers means that a member is added or removed, or does not count for the majority until it is promoted.
 	changingMembers = "members are changing"
 )
 
-// etcdChange returns the change of an EtcdCluster that is under way by its status, or "" if there is none. Beside these, a
+// etcdChange returns the change of an EtcdCluster that is under way by its status, or "" if there is none. Besides these, a
 // majority serves without the operator: between two pods of a rollout, and between two minor versions.
 func etcdChange(e *databasev1alpha1.EtcdCluster) string {
 	record, degraded := e.Status.Membership, meta.IsStatusConditionTrue(e.Status.Conditions, commonv1.ConditionDegraded)

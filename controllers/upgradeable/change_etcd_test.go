@@ -19,7 +19,8 @@ type etcdEdit func(*databasev1alpha1.EtcdCluster)
 func formedEtcd(edits ...etcdEdit) *databasev1alpha1.EtcdCluster {
 	e := builders.EtcdCluster("e").In("shop").Build()
 	e.Status.Membership = &databasev1alpha1.EtcdMembership{ClusterID: "c"}
-	e.Status.Members = []databasev1alpha1.EtcdMember{{Name: "e-0", Role: databasev1alpha1.EtcdLeader}, {Name: "e-1", Role: databasev1alpha1.EtcdVoter}}
+	e.Status.Members = []databasev1alpha1.EtcdMember{{Name: "e-0", Role: databasev1alpha1.EtcdLeader},
+		{Name: "e-1", Role: databasev1alpha1.EtcdVoter}}
 	for _, edit := range edits {
 		edit(e)
 	}
@@ -45,9 +46,14 @@ func TestEtcdChange(t *testing.T) {
 		"it recovers":              {[]etcdEdit{recoveringEtcd}, recovering},
 		"a member is added":        {[]etcdEdit{changingEtcd(databasev1alpha1.EtcdAdd)}, changingMembers},
 		"a member is removed":      {[]etcdEdit{changingEtcd(databasev1alpha1.EtcdRemove)}, changingMembers},
-		"a member is a learner":    {[]etcdEdit{func(e *databasev1alpha1.EtcdCluster) { e.Status.Members[1].Role = databasev1alpha1.EtcdLearner }}, changingMembers},
-		"a pod is away":            {[]etcdEdit{func(e *databasev1alpha1.EtcdCluster) { e.Status.Members[1].Role = "" }}, ""},
-		"between minor versions":   {[]etcdEdit{func(e *databasev1alpha1.EtcdCluster) { e.Spec.Version, e.Status.TargetVersion = "3.7", "3.6.16" }}, ""},
+		"a member is a learner": {[]etcdEdit{func(e *databasev1alpha1.EtcdCluster) {
+			e.Status.Members[1].Role = databasev1alpha1.EtcdLearner
+		}}, changingMembers},
+		"a pod is away": {[]etcdEdit{func(e *databasev1alpha1.EtcdCluster) { e.Status.Members[1].Role = "" }}, ""},
+		"between minor versions": {[]etcdEdit{func(e *databasev1alpha1.EtcdCluster) {
+			e.Spec.Version, e.Status.TargetVersion = "3.7",
+				"3.6.16"
+		}}, ""},
 		"a human must decide": {[]etcdEdit{recoveringEtcd, func(e *databasev1alpha1.EtcdCluster) {
 			conditions.Set(&e.Status.Conditions, 1, commonv1.ConditionDegraded, true, commonv1.ReasonQuorumLost, "")
 		}}, ""},

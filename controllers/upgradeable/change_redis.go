@@ -12,7 +12,7 @@ import (
 
 // The changes of a Redis that hold an upgrade.
 const (
-	// noMaster means that nobody takes writes until the operator has made a master.
+	// noMaster means that no server accepts writes until the operator has made a master.
 	noMaster = "no master"
 	// severalMasters means that the wrong node takes writes, which will be lost, until it is fenced.
 	severalMasters = "several nodes take writes"
@@ -22,7 +22,7 @@ const (
 	hibernating = "its writes are being ended"
 	// scalingIn means that nodes which go may hold what confirms a write.
 	scalingIn = "scaling in"
-	// joiningNodes means that a server has started: it follows nobody until it is told to, and counts for a
+	// joiningNodes means that a server has started: it follows no master until the operator asks it to, and counts for a
 	// failover only then.
 	joiningNodes = "nodes are joining"
 	// replacingPods means that some pods are of the old template and some of the new, and one is away.
@@ -52,7 +52,7 @@ func redisChange(r *cachev1alpha1.Redis) string {
 	return nodeChange(r)
 }
 
-// nodeChange returns the change of the nodes beside a serving master that is under way.
+// nodeChange returns the change of the nodes other than a serving master that is under way.
 func nodeChange(r *cachev1alpha1.Redis) string {
 	switch {
 	case degradedReason(r) != "":
@@ -72,7 +72,7 @@ func isJoining(n cachev1alpha1.RedisNode) bool {
 	return n.State == cachev1alpha1.RedisFenced || n.State == cachev1alpha1.RedisSyncing || n.State == cachev1alpha1.RedisLoading
 }
 
-// needsHuman reports whether the Redis goes on only when somebody has decided, or has mended what keeps the operator
+// needsHuman reports whether the Redis continues only when somebody has decided, or has fixed what keeps the operator
 // from its servers.
 func needsHuman(r *cachev1alpha1.Redis) bool {
 	reason := degradedReason(r)

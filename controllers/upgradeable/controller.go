@@ -48,18 +48,18 @@ type Reconciler struct {
 	APIReader client.Reader
 	// Condition names the OperatorCondition.
 	Condition types.NamespacedName
-	// Tracker notes the passes while they run; nil where nobody asks for them.
+	// Tracker notes the passes while they run; nil where nothing asks for them.
 	Tracker *converge.ReconcileTracker
-	// Clock tells for how long an object has held the upgrade.
+	// Clock measures for how long an object has held the upgrade.
 	Clock clock.PassiveClock
 
 	holds         holds
-	reported      metav1.Condition // what OLM was last told
+	reported      metav1.Condition // what OLM last got
 	reportedAt    time.Time
-	refusalLogged bool // it was logged that OLM cannot be told
+	refusalLogged bool // it was logged that OLM gets no report
 }
 
-// Reconcile looks at all objects and tells OLM what has changed.
+// Reconcile looks at all objects and reports to OLM what has changed.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	defer r.Tracker.Start(ctx, "OperatorCondition", r.Condition).End()
 	changes, err := r.listChanges(ctx)
@@ -127,7 +127,7 @@ func changeOf(object client.Object) string {
 	return ""
 }
 
-// report tells OLM, and returns false if OLM does not ask, which it logs once. That nothing holds is then tried again
+// report writes the condition for OLM, and returns false if OLM does not ask, which it logs once. That nothing holds is then tried again
 // only when there is something else to say.
 func (r *Reconciler) report(ctx context.Context, next metav1.Condition) (said bool, err error) {
 	err = r.writeCondition(ctx, next)
@@ -136,7 +136,7 @@ func (r *Reconciler) report(ctx context.Context, next metav1.Condition) (said bo
 	}
 	if !r.refusalLogged {
 		r.refusalLogged = true
-		log.FromContext(ctx).Info("nobody is told when an upgrade may come", "operatorCondition", r.Condition.String(), "why", err.Error())
+		log.FromContext(ctx).Info("OLM gets no report when an upgrade may come", "operatorCondition", r.Condition.String(), "why", err.Error())
 	}
 	return false, nil
 }
@@ -159,7 +159,7 @@ func (r *Reconciler) writeCondition(ctx context.Context, next metav1.Condition) 
 }
 
 // SetupWithManager starts the controller. It runs in the leader alone: once at the start, then whenever an object
-// begins or ends a change that holds.
+// starts or ends a change that holds.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	everything := func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: r.Condition}}
@@ -194,7 +194,8 @@ func FromEnv(namespace string) (types.NamespacedName, error) {
 		return types.NamespacedName{}, nil
 	}
 	if namespace == "" {
-		return types.NamespacedName{}, errors.New("OPERATOR_CONDITION_NAME is set, which OLM does for a manager that runs as a ServiceAccount, and this one does not: unset it")
+		return types.NamespacedName{},
+			errors.New("OPERATOR_CONDITION_NAME is set, which OLM does for a manager that runs as a ServiceAccount, and this one does not: unset it")
 	}
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }

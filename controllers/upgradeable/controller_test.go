@@ -70,44 +70,44 @@ func newTestEnv(t *testing.T) *testEnv {
 }
 
 // put replaces a Redis by this one.
-func (p *testEnv) put(r *cachev1alpha1.Redis) {
-	p.Helper()
-	if err := client.IgnoreNotFound(p.Delete(p.ctx, r.DeepCopy())); err != nil {
-		p.Fatal(err)
+func (t *testEnv) put(r *cachev1alpha1.Redis) {
+	t.Helper()
+	if err := client.IgnoreNotFound(t.Delete(t.ctx, r.DeepCopy())); err != nil {
+		t.Fatal(err)
 	}
-	if err := p.Create(p.ctx, r); err != nil {
-		p.Fatal(err)
+	if err := t.Create(t.ctx, r); err != nil {
+		t.Fatal(err)
 	}
 }
 
 // reconcileAfter reconciles once after this time, and returns when the next pass is due.
-func (p *testEnv) reconcileAfter(later time.Duration) time.Duration {
-	p.Helper()
-	p.clock.SetTime(p.clock.Now().Add(later))
-	result, err := p.Reconcile(p.ctx, ctrl.Request{})
+func (t *testEnv) reconcileAfter(later time.Duration) time.Duration {
+	t.Helper()
+	t.clock.SetTime(t.clock.Now().Add(later))
+	result, err := t.Reconcile(t.ctx, ctrl.Request{})
 	if err != nil {
-		p.Fatal(err)
+		t.Fatal(err)
 	}
 	return result.RequeueAfter
 }
 
-// expect checks what OLM was told, and how many reads and writes there were in all.
-func (p *testEnv) expect(status metav1.ConditionStatus, words string, reads, writes int) {
-	p.Helper()
-	if p.reads != reads || p.writes != writes {
-		p.Errorf("%d reads and %d writes, want %d and %d", p.reads, p.writes, reads, writes)
+// expect checks the report to OLM, and how many reads and writes there were in all.
+func (t *testEnv) expect(status metav1.ConditionStatus, words string, reads, writes int) {
+	t.Helper()
+	if t.reads != reads || t.writes != writes {
+		t.Errorf("%d reads and %d writes, want %d and %d", t.reads, t.writes, reads, writes)
 	}
 	var object operatorsv2.OperatorCondition
-	if err := p.Get(p.ctx, csv, &object); err != nil {
-		p.Fatal(err)
+	if err := t.Get(t.ctx, csv, &object); err != nil {
+		t.Fatal(err)
 	}
-	p.reads--
+	t.reads--
 	c := meta.FindStatusCondition(object.Spec.Conditions, operatorsv2.Upgradeable)
 	if c == nil || c.Status != status || !strings.Contains(c.Message, words) {
-		p.Errorf("OLM was told %+v, want %s: %s", c, status, words)
+		t.Errorf("OLM got %+v, want %s: %s", c, status, words)
 	}
 	if len(object.Spec.Deployments) != 1 {
-		p.Error("what is OLM's is lost")
+		t.Error("what is OLM's is lost")
 	}
 }
 
@@ -164,7 +164,7 @@ func TestManyAtOnceAreFewWrites(t *testing.T) {
 		p.put(failingOver(name))
 		again := p.reconcileAfter(time.Second)
 		if want := minWriteInterval - time.Duration(i)*time.Second; i > 0 && again != want {
-			t.Errorf("%s is told in %s, want %s", name, again, want)
+			t.Errorf("%s is reported in %s, want %s", name, again, want)
 		}
 	}
 	p.expect(metav1.ConditionFalse, "shop/a", 2, 2)
@@ -177,7 +177,7 @@ func TestManyAtOnceAreFewWrites(t *testing.T) {
 	p.expect(metav1.ConditionTrue, "", 4, 4)
 }
 
-func TestNobodyAsks(t *testing.T) {
+func TestOLMDoesNotAsk(t *testing.T) {
 	resource := schema.GroupResource{Group: operatorsv2.GroupVersion.Group, Resource: "operatorconditions"}
 	for name, answer := range map[string]error{
 		"the API is absent":     &meta.NoKindMatchError{GroupKind: operatorsv2.GroupVersion.WithKind("OperatorCondition").GroupKind()},
@@ -231,14 +231,15 @@ func TestOtherFailuresAreTriedAgain(t *testing.T) {
 func TestOnlyHoldChangesWake(t *testing.T) {
 	p, ok, busy := holdChanges(), healthy(), failingOver("a")
 	for name, c := range map[string]struct{ got, want bool }{
-		"made":                {p.Create(event.CreateEvent{Object: busy}), true},
-		"found at rest":       {p.Create(event.CreateEvent{Object: ok}), false},
-		"begins a change":     {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: busy}), true},
-		"leaves it":           {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: ok}), true},
-		"goes on to the next": {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: healthy(withNodeState(1, cachev1alpha1.RedisFenced))}), false},
-		"rests on":            {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: ok}), false},
-		"goes in a change":    {p.Delete(event.DeleteEvent{Object: busy}), true},
-		"goes at rest":        {p.Delete(event.DeleteEvent{Object: ok}), false},
+		"made":            {p.Create(event.CreateEvent{Object: busy}), true},
+		"found at rest":   {p.Create(event.CreateEvent{Object: ok}), false},
+		"starts a change": {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: busy}), true},
+		"leaves it":       {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: ok}), true},
+		"continues to the next": {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: healthy(withNodeState(1, cachev1alpha1.RedisFenced))}),
+			false},
+		"rests on":         {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: ok}), false},
+		"goes in a change": {p.Delete(event.DeleteEvent{Object: busy}), true},
+		"goes at rest":     {p.Delete(event.DeleteEvent{Object: ok}), false},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: wakes %t", name, c.got)

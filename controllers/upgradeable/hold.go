@@ -15,7 +15,7 @@ import (
 
 const (
 	// maxHold is how long one object may hold the upgrade: what takes longer does not get better by waiting, and
-	// the upgrade may be what mends it.
+	// the upgrade may be what fixes it.
 	maxHold = 10 * time.Minute
 	// maxNamed is how many objects a message names.
 	maxNamed = 5
@@ -32,11 +32,11 @@ type hold struct {
 type holds map[string]hold
 
 // update returns the holds for the changes that are under way now. An object that had one before keeps it.
-func (s holds) update(changes map[string]string, now time.Time) holds {
+func (h holds) update(changes map[string]string, now time.Time) holds {
 	next := holds{}
 	for object, change := range changes {
 		next[object] = hold{since: now, change: change}
-		if before, ok := s[object]; ok {
+		if before, ok := h[object]; ok {
 			next[object] = before
 		}
 	}
@@ -45,10 +45,10 @@ func (s holds) update(changes map[string]string, now time.Time) holds {
 
 // split separates the objects that have held for less than maxHold from those that have held longer, as messages name
 // them, in order. nextExpiry is how long until the next one reaches maxHold; 0 means never.
-func (s holds) split(now time.Time) (holding, expired []string, nextExpiry time.Duration) {
-	for _, object := range slices.Sorted(maps.Keys(s)) {
-		text := fmt.Sprintf("%s (%s)", object, s[object].change)
-		left := s[object].since.Add(maxHold).Sub(now)
+func (h holds) split(now time.Time) (holding, expired []string, nextExpiry time.Duration) {
+	for _, object := range slices.Sorted(maps.Keys(h)) {
+		text := fmt.Sprintf("%s (%s)", object, h[object].change)
+		left := h[object].since.Add(maxHold).Sub(now)
 		switch {
 		case left <= 0:
 			expired = append(expired, text)
@@ -62,7 +62,7 @@ func (s holds) split(now time.Time) (holding, expired []string, nextExpiry time.
 	return holding, expired, nextExpiry
 }
 
-// newCondition returns the condition to tell OLM.
+// newCondition returns the condition to report to OLM.
 func newCondition(holding, expired []string, now time.Time) metav1.Condition {
 	c := metav1.Condition{Type: operatorsv2.Upgradeable, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}
 	switch {

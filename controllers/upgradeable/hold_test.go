@@ -31,19 +31,26 @@ func TestHold(t *testing.T) {
 		silent []string
 		due    time.Duration
 	}{
-		"nothing is under way":          {looks: []look{{0, none}}, status: metav1.ConditionTrue, reason: commonv1.ReasonNothingUnderWay},
-		"something is":                  {looks: []look{{0, a}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay, says: []string{"Redis ns/a (no master)", "10m0s"}, due: maxHold},
-		"a later change does not count": {looks: []look{{0, a}, {time.Minute, both}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay, says: []string{"Redis ns/a (no master), Redis ns/b (scaling in)"}, due: 9 * time.Minute},
+		"nothing is under way": {looks: []look{{0, none}}, status: metav1.ConditionTrue, reason: commonv1.ReasonNothingUnderWay},
+		"something is": {looks: []look{{0, a}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay,
+			says: []string{"Redis ns/a (no master)", "10m0s"}, due: maxHold},
+		"a later change does not count": {looks: []look{{0, a}, {time.Minute, both}}, status: metav1.ConditionFalse,
+			reason: commonv1.ReasonChangeUnderWay, says: []string{"Redis ns/a (no master), Redis ns/b (scaling in)"}, due: 9 * time.Minute},
 		"it is about to last too long": {
-			looks: []look{{0, a}, {maxHold - time.Nanosecond, a}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay, due: time.Nanosecond},
-		"it lasts too long": {looks: []look{{0, a}, {maxHold, a}}, status: metav1.ConditionTrue, reason: commonv1.ReasonHeldLongEnough, says: []string{"Redis ns/a (no master)"}},
+			looks: []look{{0, a}, {maxHold - time.Nanosecond, a}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay,
+			due: time.Nanosecond},
+		"it lasts too long": {looks: []look{{0, a}, {maxHold, a}}, status: metav1.ConditionTrue, reason: commonv1.ReasonHeldLongEnough,
+			says: []string{"Redis ns/a (no master)"}},
 		"another one does not": {
 			looks: []look{{0, a}, {maxHold, both}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay,
 			says: []string{"Redis ns/b (scaling in)"}, silent: []string{"ns/a"}, due: maxHold},
-		"one that has rested has its time anew": {
-			looks: []look{{0, a}, {maxHold, a}, {maxHold + 1, none}, {maxHold + 2, a}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay, due: maxHold},
-		"one that is gone is forgotten": {looks: []look{{0, a}, {1, b}, {2, none}}, status: metav1.ConditionTrue, reason: commonv1.ReasonNothingUnderWay, silent: []string{"Redis"}},
-		"hundreds are counted":          {looks: []look{{0, many}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay, says: []string{"000 (", "004 (", "and 495 more"}, silent: []string{"005 ("}, due: maxHold},
+		"one that has rested has its full time again": {
+			looks: []look{{0, a}, {maxHold, a}, {maxHold + 1, none}, {maxHold + 2, a}}, status: metav1.ConditionFalse,
+			reason: commonv1.ReasonChangeUnderWay, due: maxHold},
+		"one that is gone is forgotten": {looks: []look{{0, a}, {1, b}, {2, none}}, status: metav1.ConditionTrue,
+			reason: commonv1.ReasonNothingUnderWay, silent: []string{"Redis"}},
+		"hundreds are counted": {looks: []look{{0, many}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay,
+			says: []string{"000 (", "004 (", "and 495 more"}, silent: []string{"005 ("}, due: maxHold},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s holds

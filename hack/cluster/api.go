@@ -40,7 +40,7 @@ type statusError struct {
 	text string
 }
 
-func (e statusError) Error() string { return fmt.Sprintf("%d: %s", e.code, e.text) }
+func (s statusError) Error() string { return fmt.Sprintf("%d: %s", s.code, s.text) }
 
 func isStatus(err error, code int) bool {
 	status := statusError{}

@@ -52,7 +52,7 @@ func keepArchive(archive string, images []ociImage) error {
 	return os.WriteFile(archive+".json", encode(digests), 0o644)
 }
 
-// readDigests reads what is written last beside a complete archive.
+// readDigests reads what is written last next to a complete archive.
 func readDigests(archive string) (map[string]string, error) {
 	if _, err := os.Stat(archive); err != nil {
 		return nil, err

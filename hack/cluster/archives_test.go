@@ -58,7 +58,7 @@ func TestAnArchiveIsMadeAndImportedOnce(t *testing.T) {
 	}
 }
 
-func TestAnArchiveThatWasNotFinishedIsMadeAnew(t *testing.T) {
+func TestAnUnfinishedArchiveIsRecreated(t *testing.T) {
 	archive := filepath.Join(t.TempDir(), "archive.tar")
 	if err := os.WriteFile(archive, []byte("half of it"), 0o600); err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func assets(ctx context.Context, l layout, _ []string) error {
 	return nil
 }
 
-// build makes those binaries of a group anew that are missing or older than
+// build rebuilds those binaries of a group that are missing or older than
 // their module. A group shares one module and one set of flags, so that one
 // run of the compiler makes them all.
 func build(ctx context.Context, l layout, group []binary) error {
@@ -113,7 +113,7 @@ func compile(ctx context.Context, l layout, group []binary) error {
 		names, packages = append(names, b.name), append(packages, b.pkg)
 	}
 	note("building %s (minutes when it is the first time)", strings.Join(names, " "))
-	// Built beside and then moved: a binary that runs cannot be written to.
+	// Built under another name and then moved: a binary that runs cannot be written to.
 	if err := os.MkdirAll(l.bin(""), 0o755); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func builtName(pkg string) string {
 	return filepath.Base(filepath.Dir(pkg))
 }
 
-// fingerprint changes when a binary of the module has to be built anew.
+// fingerprint changes when a binary of the module has to be rebuilt.
 func fingerprint(l layout, b binary) (string, error) {
 	sum := sha256.New()
 	sum.Write([]byte(b.flags))

@@ -14,7 +14,7 @@ touch "$6/a" "$MEETING/$$"
 while [ "$(ls "$MEETING" | wc -l)" -lt 2 ]; do sleep 0.01; done
 `
 
-// Two commands may build the same at once, as make test does beside make demo.
+// Two commands may build the same at once, as make test and make demo do.
 func TestTwoBuildsDoNotDisturbEachOther(t *testing.T) {
 	programs, l := t.TempDir(), layout{Root: t.TempDir()}
 	t.Setenv("MEETING", t.TempDir())

@@ -17,7 +17,7 @@ import (
 
 const cgroupRoot = "/sys/fs/cgroup"
 
-// unified tells whether this machine has cgroup v2 only.
+// unified reports whether this machine has cgroup v2 only.
 func unified() bool {
 	_, err := os.Stat(filepath.Join(cgroupRoot, "cgroup.controllers"))
 	return err == nil
@@ -59,7 +59,7 @@ func makeCgroups(context.Context) error {
 			enableControllers(dir)
 			continue
 		}
-		// A cpuset of version 1 takes nobody in before it has processors and memory.
+		// A cpuset of version 1 accepts no process before it has processors and memory.
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			if err := inherit(dir, file); err != nil {
 				return err

@@ -52,7 +52,7 @@ func down(ctx context.Context, l layout) error {
 // the cluster that owns this machine, dead or alive. Its state on disk stays,
 // as it does when a machine loses power.
 func clearMachine(ctx context.Context) error {
-	for _, part := range stopOrder { // nobody may start pods again
+	for _, part := range stopOrder { // nothing may start pods again
 		if err := stopPart(ctx, part); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func clearMachine(ctx context.Context) error {
 }
 
 // removeOutside removes what kubelet, containerd and the network plugins make
-// at paths that cannot be set, as far as nothing else uses it.
+// at paths that cannot be set, unless something else uses it.
 func removeOutside() error {
 	paths := append(shimSockets(), networkResults()...)
 	logs, _ := filepath.Glob("/var/log/containers/*")
@@ -125,7 +125,7 @@ func shimSockets() []string {
 }
 
 // stopShims ends the parents of pods that containerd has left behind. They
-// are told by the socket they were started for, which is ours alone.
+// are recognized by the socket they were started for, which is ours alone.
 func stopShims(ctx context.Context) error {
 	for _, pid := range shims() {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {

@@ -66,16 +66,16 @@ func loadEtcd(ctx context.Context, l layout, named []string) error {
 }
 
 // ensure imports the image, which is made when it is not in the cache, and gives its digest.
-func (r etcdRelease) ensure(ctx context.Context, l layout) (string, error) {
-	archive, err := r.archive(l)
+func (e etcdRelease) ensure(ctx context.Context, l layout) (string, error) {
+	archive, err := e.archive(l)
 	if err != nil {
 		return "", err
 	}
-	digests, err := ensureArchive(ctx, archive, func(ctx context.Context) error { return r.create(ctx, l, archive) })
+	digests, err := ensureArchive(ctx, archive, func(ctx context.Context) error { return e.create(ctx, l, archive) })
 	if err != nil {
-		return "", fmt.Errorf("image %s: %w", r.imageName(), err)
+		return "", fmt.Errorf("image %s: %w", e.imageName(), err)
 	}
-	return digests[r.imageName()], nil
+	return digests[e.imageName()], nil
 }
 
 // chosenEtcd are the releases of these versions, which may end early: 3.6 is each of 3.6.
@@ -106,23 +106,23 @@ func versionsOf(releases []etcdRelease) []string {
 	return versions
 }
 
-func (r etcdRelease) imageName() string { return etcdRepository + ":" + r.version }
+func (e etcdRelease) imageName() string { return etcdRepository + ":" + e.version }
 
 // archive has a name that changes with all that the image is made from.
-func (r etcdRelease) archive(l layout) (string, error) {
-	built, err := fingerprint(l, r.binaries[0])
+func (e etcdRelease) archive(l layout) (string, error) {
+	built, err := fingerprint(l, e.binaries[0])
 	if err != nil {
 		return "", err
 	}
-	all := fmt.Append(nil, recipe, runtime.GOARCH, built, r.imageName(), etcdConfig, withoutDistribution, etcdFolders)
-	return cachedArchive(l, "etcd-"+r.version, all), nil
+	all := fmt.Append(nil, recipe, runtime.GOARCH, built, e.imageName(), etcdConfig, withoutDistribution, etcdFolders)
+	return cachedArchive(l, "etcd-"+e.version, all), nil
 }
 
-func (r etcdRelease) create(ctx context.Context, l layout, archive string) error {
-	if err := build(ctx, l, r.binaries); err != nil {
+func (e etcdRelease) create(ctx context.Context, l layout, archive string) error {
+	if err := build(ctx, l, e.binaries); err != nil {
 		return err
 	}
-	image, err := r.image(l)
+	image, err := e.image(l)
 	if err != nil {
 		return err
 	}
@@ -130,15 +130,15 @@ func (r etcdRelease) create(ctx context.Context, l layout, archive string) error
 }
 
 // image holds the programs under their usual names, and no shell.
-func (r etcdRelease) image(l layout) (ociImage, error) {
+func (e etcdRelease) image(l layout) (ociImage, error) {
 	entries := slices.Concat(withoutDistribution, etcdFolders)
 	for i, program := range etcdPrograms {
-		content, err := os.ReadFile(l.bin(r.binaries[i].name))
+		content, err := os.ReadFile(l.bin(e.binaries[i].name))
 		if err != nil {
 			return ociImage{}, err
 		}
 		entries = append(entries, entry{name: "usr/local/bin/" + program.name, mode: 0o755, content: content})
 	}
 	own, err := entriesLayer(entries)
-	return ociImage{Name: r.imageName(), Config: etcdConfig, Layers: []layer{own}}, err
+	return ociImage{Name: e.imageName(), Config: etcdConfig, Layers: []layer{own}}, err
 }

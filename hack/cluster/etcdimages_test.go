@@ -22,7 +22,7 @@ func TestEtcdsImagesAreBuiltFromTheVersionInTheirNames(t *testing.T) {
 	}
 }
 
-// Two releases that shared a file in .bin, or an archive, would each have it built anew, or not.
+// Two releases that shared a file in .bin, or an archive, would each have it rebuilt, or not.
 func TestEtcdsReleasesDoNotShareFiles(t *testing.T) {
 	l, seen := layout{Root: filepath.Join("..", "..")}, map[string]bool{}
 	for _, r := range etcdReleases {

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// exporterImage is what the operator puts beside memcached for its metrics.
+// exporterImage is what the operator puts next to memcached for its metrics.
 const exporterImage = "quay.io/prometheus/memcached-exporter:v0.14.3"
 
 var exporter = []binary{{

@@ -15,13 +15,13 @@ import (
 
 func TestArchiveIsReproducible(t *testing.T) {
 	dir := t.TempDir()
-	program, beside := filepath.Join(dir, "manager"), filepath.Join(dir, "guard")
-	if err := errors.Join(os.WriteFile(program, []byte("a program"), 0o600), os.WriteFile(beside, []byte("another"), 0o600)); err != nil {
+	program, guard := filepath.Join(dir, "manager"), filepath.Join(dir, "guard")
+	if err := errors.Join(os.WriteFile(program, []byte("a program"), 0o600), os.WriteFile(guard, []byte("another"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	var first, second bytes.Buffer
 	for _, out := range []*bytes.Buffer{&first, &second} {
-		image, err := binaryImage("example.com/manager:v1", "65532:65532", program, beside)
+		image, err := binaryImage("example.com/manager:v1", "65532:65532", program, guard)
 		if err != nil {
 			t.Fatal(err)
 		}

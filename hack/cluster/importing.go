@@ -75,12 +75,12 @@ type packing struct {
 func packedImage(command string, args []string) (image ociImage, p packing, err error) {
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	name := flags.String("name", "", "full name of the image, with registry and tag")
-	flags.Func("binary", "static binary that becomes its entry point; further ones lie beside it", func(path string) error {
+	flags.Func("binary", "static binary that becomes its entry point; further ones are next to it", func(path string) error {
 		p.binaries = append(p.binaries, path)
 		return nil
 	})
 	flags.StringVar(&p.base, "base", "", "image of the cluster whose programs the binaries precede on the path; the rest stays as it is")
-	dockerfile := flags.String("dockerfile", "", "or a Dockerfile that begins FROM scratch, labels and copies")
+	dockerfile := flags.String("dockerfile", "", "or a Dockerfile that starts FROM scratch, labels and copies")
 	from := flags.String("context", "", "folder that the Dockerfile copies from (default its own)")
 	user := flags.String("user", "65532:65532", "user and group that the binary runs as")
 	flags.StringVar(&p.output, "output", "", "archive to write")
@@ -111,11 +111,12 @@ func (l layout) usable() error {
 	return nil
 }
 
-// withoutDistribution is what images without a distribution hold beside their
+// withoutDistribution is what images without a distribution hold besides their
 // binaries: users and a folder for temporary files.
 var withoutDistribution = []entry{
 	{name: "etc/", mode: 0o755},
-	{name: "etc/passwd", mode: 0o644, content: []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")},
+	{name: "etc/passwd", mode: 0o644,
+		content: []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")},
 	{name: "etc/group", mode: 0o644, content: []byte("root:x:0:\nnonroot:x:65532:\n")},
 	{name: "tmp/", mode: 0o1777},
 }
@@ -191,7 +192,7 @@ func writeArchiveFile(path string, images []ociImage) error {
 	return os.Rename(fresh, path)
 }
 
-// havingAll tells whether containerd has every image with its digest.
+// havingAll reports whether containerd has every image with its digest.
 func havingAll(ctx context.Context, digests map[string]string) (bool, error) {
 	listed, err := ctr(ctx, "images", "list")
 	if err != nil {

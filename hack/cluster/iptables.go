@@ -38,11 +38,12 @@ func clearRules(ctx context.Context) error {
 // whose rules ours would fight with.
 func noOtherKubernetes(ctx context.Context) error {
 	if program, _ := exec.LookPath("iptables-save"); program == "" {
-		return nil // nobody has made rules
+		return nil // there are no rules
 	}
 	rules, err := output(ctx, "iptables-save")
 	if err == nil && strings.Contains(rules, ":KUBE-SERVICES") {
-		return errors.New("this machine is a node of another Kubernetes (iptables has chain KUBE-SERVICES): use that one, by its KUBECONFIG, or another machine")
+		return errors.New("this machine is a node of another Kubernetes (iptables has chain KUBE-SERVICES): use that one, by its KUBECONFIG, " +
+			"or another machine")
 	}
 	return nil
 }

@@ -23,11 +23,11 @@ const usage = `usage: go run -C hack/cluster . COMMAND
   status                    show its parts; fails unless all of them are up
   kubeconfig                print the path of its kubeconfig
   load-image TAR...         import image archives (docker save or OCI layout)
-  image --name N --binary B pack a static binary as an image and import it; further --binary lie beside it
+  image --name N --binary B pack a static binary as an image and import it; further --binary are next to it
   archive --output F ...    the same into a file, or what a Dockerfile FROM scratch copies (--dockerfile)
   exporter                  build and import memcached's exporter, which no sample needs
   etcd-images [VERSION...]  build and import etcd's images: all, or those of versions such as 3.6 or 3.6.16
-  registry                  serve images over TLS beside the cluster; prints its address and authority
+  registry                  serve images over TLS next to the cluster; prints its address and authority
   volumes                   keep the local volumes ready for use (up runs it as a part)
   snapshot FILE             write what etcd holds into a file
   restore FILE              put it back, and start the control plane again
@@ -87,7 +87,8 @@ func run(ctx context.Context, args []string) error {
 			return fmt.Errorf("%s needs Linux, this is %s: use kind or any other cluster, and point KUBECONFIG at it", args[0], runtime.GOOS)
 		}
 		if os.Geteuid() != 0 {
-			return fmt.Errorf("%s needs root, for network devices, mounts and cgroups: run it with sudo, or point KUBECONFIG at another cluster", args[0])
+			return fmt.Errorf("%s needs root, for network devices, mounts and cgroups: run it with sudo, or point KUBECONFIG at another cluster",
+				args[0])
 		}
 	}
 	l, err := findLayout()

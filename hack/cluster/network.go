@@ -17,10 +17,10 @@ var sysctls = []string{
 
 const sysctlFile = runDir + "/sysctls"
 
-// devices is where the kernel tells of network devices.
+// devices is where the kernel shows network devices.
 const devices = "/sys/class/net"
 
-// findBridge looks for the bridge, whose address tells it from another network's.
+// findBridge looks for the bridge, whose address distinguishes it from another network's.
 func findBridge(devices string) (there, ours bool) {
 	address, err := os.ReadFile(filepath.Join(devices, bridge, "address"))
 	return err == nil, strings.TrimSpace(string(address)) == bridgeMAC
@@ -44,7 +44,7 @@ func connect(ctx context.Context) error {
 	for _, args := range [][]string{
 		{"address", "replace", nodeAddress + "/16", "dev", bridge},
 		{"link", "set", bridge, "up"},
-		// What nobody translates must die here, not leave the machine.
+		// What has no translation must be dropped here, not leave the machine.
 		{"route", "replace", serviceRange, "dev", bridge},
 	} {
 		if _, err := output(ctx, "ip", args...); err != nil {

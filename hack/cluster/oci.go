@@ -104,17 +104,17 @@ func writeArchive(w io.Writer, images []ociImage) error {
 }
 
 // digest is what containerd lists the image with.
-func (i ociImage) digest() string {
-	manifest, _ := i.documents()
+func (o ociImage) digest() string {
+	manifest, _ := o.documents()
 	return digestOf(manifest)
 }
 
 // documents are the image's manifest and config. Without architecture and os
 // containerd silently leaves an image out of an import.
-func (i ociImage) documents() (manifest, config []byte) {
+func (o ociImage) documents() (manifest, config []byte) {
 	var ids []string
 	var layers []descriptor
-	for _, l := range i.Layers {
+	for _, l := range o.Layers {
 		ids = append(ids, l.digest) // not compressed: the blob is the content
 		layers = append(layers, descriptor{MediaType: typeLayer, Digest: l.digest, Size: l.size})
 	}
@@ -122,7 +122,7 @@ func (i ociImage) documents() (manifest, config []byte) {
 		"created":      "1970-01-01T00:00:00Z",
 		"architecture": runtime.GOARCH,
 		"os":           "linux",
-		"config":       i.Config,
+		"config":       o.Config,
 		"rootfs":       map[string]any{"type": "layers", "diff_ids": ids},
 	})
 	manifest = encode(map[string]any{

@@ -39,7 +39,7 @@ func parseProcess(line string) (process, error) {
 	return process{pid: pid, start: fields[1], boot: fields[2], config: fields[3]}, nil
 }
 
-// alive tells whether this very process runs; one that has ended but is not
+// alive reports whether this very process runs; one that has ended but is not
 // reaped yet does not.
 func (p process) alive() bool {
 	start, state := startAndState(p.pid)
@@ -98,7 +98,7 @@ func running(part string) (process, bool) {
 	return p, known && p.alive()
 }
 
-// livingParts names the recorded parts that run, whoever started them.
+// livingParts names the recorded parts that run, whatever started them.
 func livingParts() []string {
 	files, _ := filepath.Glob(pidFile("*"))
 	var living []string

@@ -19,11 +19,11 @@ type step struct {
 
 func runSteps(ctx context.Context, steps []step) error {
 	for _, s := range steps {
-		began := time.Now()
+		start := time.Now()
 		if err := s.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		fmt.Fprintf(os.Stderr, "%8.2fs  %s\n", time.Since(began).Seconds(), s.name)
+		fmt.Fprintf(os.Stderr, "%8.2fs  %s\n", time.Since(start).Seconds(), s.name)
 	}
 	return nil
 }

@@ -20,11 +20,12 @@ var mirrored = []string{"registry.access.redhat.com"}
 const registryAddress = nodeAddress + ":5000"
 
 var (
-	crane          = []binary{{name: "crane", module: "hack/tools/images", pkg: "github.com/google/go-containerregistry/cmd/crane", flags: "-s -w"}}
+	crane = []binary{{name: "crane", module: "hack/tools/images", pkg: "github.com/google/go-containerregistry/cmd/crane",
+		flags: "-s -w"}}
 	registryServer = []binary{{name: "registry", module: "hack/tools/images", pkg: "./registry", flags: "-s -w"}}
 )
 
-// serveImages runs a registry beside the cluster, until the cluster goes down.
+// serveImages runs a registry next to the cluster, until the cluster goes down.
 func serveImages(ctx context.Context, l layout, _ []string) error {
 	release, err := lock()
 	if err != nil {
@@ -51,7 +52,7 @@ func serveImages(ctx context.Context, l layout, _ []string) error {
 	return err
 }
 
-// registryKeys are made once, and containerd told to trust them.
+// registryKeys are made once, and containerd is configured to trust them.
 func registryKeys(l layout) error {
 	dir := l.state("registry")
 	if err := os.MkdirAll(filepath.Join(dir, "layers"), 0o700); err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// scratchImage is what a Dockerfile says that begins FROM scratch, labels and
+// scratchImage is what a Dockerfile says that starts FROM scratch, labels and
 // copies from a folder, and does nothing else.
 func scratchImage(name, dockerfile, from string) (ociImage, error) {
 	content, err := os.ReadFile(dockerfile)

@@ -24,7 +24,7 @@ func snapshot(ctx context.Context, l layout, args []string) error {
 	return err
 }
 
-// restore has etcd hold what a snapshot does, and starts the parts anew that trust
+// restore has etcd hold what a snapshot does, and restarts the parts that trust
 // what they have read before, as Kubernetes advises. Pods and routes stay.
 func restore(ctx context.Context, l layout, args []string) error {
 	if len(args) != 1 {

@@ -45,7 +45,7 @@ func wantedVolumes() map[string]string {
 }
 
 // keepVolumes runs for ever: a volume that its claim has left is emptied and
-// made anew, as the provisioner of a real cluster does.
+// recreated, as the provisioner of a real cluster does.
 func keepVolumes(ctx context.Context, l layout) error {
 	a, err := newAPI(l, "volumes")
 	if err != nil {
@@ -113,7 +113,7 @@ func reconcileVolume(ctx context.Context, l layout, a *api, name string, v volum
 	case !exists:
 		return createVolume(ctx, l, a, name, size)
 	case v.Status.Phase == "Released" && v.Metadata.DeletionTimestamp == nil:
-		// Nobody binds a released volume, so it is emptied before it goes.
+		// No claim binds a released volume, so it is emptied before it goes.
 		if err := os.RemoveAll(volumeDir(l, name)); err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func volumesThere(ctx context.Context, a *api) error {
 	for _, v := range list.Items {
 		delete(missing, v.Metadata.Name)
 	}
-	// One that is being made anew is missing for a moment.
+	// One that is being recreated is missing for a moment.
 	if len(missing) > smallVolumes/2 {
 		return fmt.Errorf("%d local volumes are missing", len(missing))
 	}

@@ -7,7 +7,7 @@ import "strings"
 // refuses more than 10 million. So these rules have a cost that does not depend on the text:
 //
 //   - size() bounds the length.
-//   - A long text with an exponent is one that does not end in a letter and that double() cannot tell from zero or
+//   - A long text with an exponent is one that does not end in a letter and that double() cannot distinguish from zero or
 //     cannot hold, since double() ends at 5e-324 and 1.8e308. Five characters have room for an exponent of three digits.
 //   - An error, as of size() on a number or of double() on 1Ki, does not matter where another alternative is true.
 

@@ -16,7 +16,7 @@ import (
 const scorecardImage = "quay.io/operator-framework/scorecard-test:v1.42.2"
 
 // sdkShell is the image that operator-sdk run bundle-upgrade unpacks by, within the
-// registry that stands in for the one it names.
+// registry that replaces the one it names.
 const sdkShell = "ubi9/ubi:9.7"
 
 // runBundle does with the bundles' images what their developer does by hand: the last
@@ -45,10 +45,12 @@ func (d *demo) runBundle(ctx context.Context) error {
 	if err := d.unsubscribe(ctx); err != nil { // a run that failed, or another way to install
 		return err
 	}
-	if _, err := d.output(ctx, "", "kubectl", "delete", "catalogsources.operators.coreos.com,operatorgroups.operators.coreos.com,pods", "--all", "--namespace="+olm.Namespace); err != nil {
+	if _, err := d.output(ctx, "", "kubectl", "delete", "catalogsources.operators.coreos.com,operatorgroups.operators.coreos.com,pods",
+		"--all", "--namespace="+olm.Namespace); err != nil {
 		return err
 	}
-	if _, err := d.output(ctx, "", "sh", "-c", "kubectl create namespace "+olm.Namespace+" --dry-run=client -o yaml | kubectl apply --server-side -f -"); err != nil {
+	if _, err := d.output(ctx, "", "sh", "-c", "kubectl create namespace "+olm.Namespace+
+		" --dry-run=client -o yaml | kubectl apply --server-side -f -"); err != nil {
 		return err
 	}
 	config, err := d.scorecardConfig(ctx, images, current.Bundle)
@@ -88,16 +90,17 @@ func (d *demo) leaveToOLM(ctx context.Context) error {
 			ours = append(ours, document)
 		}
 	}
-	began := time.Now()
+	start := time.Now()
 	if _, err := d.output(ctx, strings.Join(ours, "\n---\n"), "kubectl", "delete", "--ignore-not-found", "--filename", "-"); err != nil {
 		return err
 	}
-	done(began, "the operator that kubectl installed is removed, its objects stay")
+	done(start, "the operator that kubectl installed is removed, its objects stay")
 	return nil
 }
 
 // publish the image of a release's bundle, and load its manager.
-func (d *demo) publish(ctx context.Context, images registry.Registry, which func(root string) (olm.Release, error)) (r olm.Release, bundle string, err error) {
+func (d *demo) publish(ctx context.Context, images registry.Registry, which func(root string) (olm.Release, error)) (r olm.Release,
+	bundle string, err error) {
 	if r, err = d.loadRelease(ctx, which); err == nil {
 		bundle, err = olm.PublishBundle(ctx, images, d.root, r)
 	}
@@ -106,7 +109,7 @@ func (d *demo) publish(ctx context.Context, images registry.Registry, which func
 
 // loadRelease builds a release's manager under the very name that its bundle gives it.
 func (d *demo) loadRelease(ctx context.Context, which func(root string) (olm.Release, error)) (olm.Release, error) {
-	began := time.Now()
+	start := time.Now()
 	r, err := which(d.root)
 	if err != nil {
 		return olm.Release{}, err
@@ -123,7 +126,7 @@ func (d *demo) loadRelease(ctx context.Context, which func(root string) (olm.Rel
 	if err := r.Load(ctx, d.root, manager); err != nil {
 		return olm.Release{}, err
 	}
-	done(began, "image %s", r.Image)
+	done(start, "image %s", r.Image)
 	return r, nil
 }
 

@@ -45,7 +45,7 @@ func (d *demo) checkSamples(ctx context.Context) error {
 		if !known {
 			return fmt.Errorf("kind %s has a sample but no proof", obj.GetKind())
 		}
-		began, words := time.Now(), ""
+		start, words := time.Now(), ""
 		err := poll(ctx, proofLimit, func(ctx context.Context) (err error) {
 			attempt, cancel := context.WithTimeout(ctx, talkLimit)
 			defer cancel()
@@ -55,7 +55,7 @@ func (d *demo) checkSamples(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", obj.GetKind(), obj.GetName(), err)
 		}
-		done(began, "%-11s  %-16s %s", obj.GetKind(), obj.GetName(), words)
+		done(start, "%-11s  %-16s %s", obj.GetKind(), obj.GetName(), words)
 	}
 	return nil
 }
@@ -168,5 +168,6 @@ func (p prover) keys(ctx context.Context, key client.ObjectKey) (string, error) 
 	if len(got.Kvs) != 1 || string(got.Kvs[0].Value) != value {
 		return "", fmt.Errorf("got %v, not the %q that was put", got.Kvs, value)
 	}
-	return fmt.Sprintf("put and got %s=%s through %s, revision %d, leader %s", proofKey, value, cluster.Endpoint, put.Header.Revision, cluster.Leader), nil
+	return fmt.Sprintf("put and got %s=%s through %s, revision %d, leader %s", proofKey, value, cluster.Endpoint, put.Header.Revision,
+		cluster.Leader), nil
 }

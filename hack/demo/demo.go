@@ -83,7 +83,7 @@ func (d *demo) connect() (client.Client, *rest.Config, error) {
 
 // clusterUp makes or repairs the local cluster; an existing one must answer.
 func (d *demo) clusterUp(ctx context.Context) error {
-	began := time.Now()
+	start := time.Now()
 	if d.local {
 		return d.show(ctx, "go", "run", "-C", "hack/cluster", ".", "up")
 	}
@@ -91,7 +91,7 @@ func (d *demo) clusterUp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the cluster that KUBECONFIG names does not answer: %w", err)
 	}
-	done(began, "%s", version)
+	done(start, "%s", version)
 	return nil
 }
 

@@ -39,7 +39,8 @@ func TestManagerImage(t *testing.T) {
 
 func TestWithImage(t *testing.T) {
 	const manifests = "env:\n- name: RELATED_IMAGE_OPERATOR\n  value: a/b:v1\n- value: a/b:v10\nimage: a/b:v1\n"
-	if got := withImage(manifests, "a/b:v1", "c:2"); got != "env:\n- name: RELATED_IMAGE_OPERATOR\n  value: c:2\n- value: a/b:v10\nimage: c:2\n" {
+	if got := withImage(manifests, "a/b:v1",
+		"c:2"); got != "env:\n- name: RELATED_IMAGE_OPERATOR\n  value: c:2\n- value: a/b:v10\nimage: c:2\n" {
 		t.Error(got)
 	}
 }
@@ -57,13 +58,13 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// Only the value of before the backup will do, and no wait makes it of another.
+// Only the value that was there at the backup will do, and waiting does not turn another into it.
 func TestWhatIsRestoredHoldsWhatWasBackedUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		read string
 		fine bool
 	}{
-		"the value of before": {"before", true}, "a later value": {"after", false}, "nothing": {"", false},
+		"the value at the backup": {"before", true}, "a later value": {"after", false}, "nothing": {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0

@@ -41,16 +41,17 @@ func (d *demo) deploy(ctx context.Context) error {
 			return err
 		}
 	}
-	began := time.Now()
+	start := time.Now()
 	// Forced, since a user's kubectl edit of these objects is not what is shown here.
-	if _, err := d.output(ctx, withImage(manifests, named, image), "kubectl", "apply", "--server-side", "--force-conflicts", "-f", "-"); err != nil {
+	if _, err := d.output(ctx, withImage(manifests, named, image), "kubectl", "apply", "--server-side", "--force-conflicts", "-f",
+		"-"); err != nil {
 		return err
 	}
-	done(began, "CRDs, rights and manager applied")
+	done(start, "CRDs, rights and manager applied")
 	return d.rollout(ctx)
 }
 
-// withImage puts another image in the place of the manager's, and tells the manager so.
+// withImage puts another image in the place of the manager's, and passes it to the manager.
 func withImage(manifests, named, image string) string {
 	return strings.NewReplacer("image: "+named+"\n", "image: "+image+"\n", "value: "+named+"\n", "value: "+image+"\n").Replace(manifests)
 }
@@ -68,7 +69,7 @@ func managerImage(manifests string) (string, error) {
 
 // rollout waits until every manager runs what was applied.
 func (d *demo) rollout(ctx context.Context) error {
-	began := time.Now()
+	start := time.Now()
 	c, _, err := d.connect()
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (d *demo) rollout(ctx context.Context) error {
 		return nil
 	})
 	if err == nil {
-		done(began, "%d managers available", manager.Status.AvailableReplicas)
+		done(start, "%d managers available", manager.Status.AvailableReplicas)
 	}
 	return err
 }

@@ -17,7 +17,7 @@ import (
 // The tag carries a digest of the content: another binary rolls the Deployment,
 // the same one does not.
 func (d *demo) loadImage(ctx context.Context, image string) (string, error) {
-	began := time.Now()
+	start := time.Now()
 	pack := []string{"run", "-C", "hack/cluster", ".", "image"}
 	var contents []byte
 	for _, program := range olm.Programs {
@@ -39,7 +39,7 @@ func (d *demo) loadImage(ctx context.Context, image string) (string, error) {
 	if _, err := d.output(ctx, "", "go", append(pack, "--name", image)...); err != nil {
 		return "", err
 	}
-	done(began, "image %s", image)
+	done(start, "image %s", image)
 	return image, nil
 }
 

@@ -27,14 +27,14 @@ func (d *demo) olmUp(ctx context.Context) error {
 	if !d.local {
 		return fmt.Errorf("OLM is run on the local cluster only: an existing one has its own, see https://olm.operatorframework.io")
 	}
-	began := time.Now()
+	start := time.Now()
 	images, err := registry.Open(ctx)
 	if err != nil {
 		return err
 	}
-	done(began, "registry %s", images.Address)
+	done(start, "registry %s", images.Address)
 
-	began = time.Now()
+	start = time.Now()
 	files := map[string]string{}
 	for _, program := range olmPrograms {
 		files["bin/"+program] = filepath.Join(d.root, ".bin", program)
@@ -42,17 +42,18 @@ func (d *demo) olmUp(ctx context.Context) error {
 	files[olm.HealthProbe] = filepath.Join(d.root, ".bin", "grpc-health-probe")
 	// The label and the folder make a catalog of it, which is empty so far.
 	files["configs/"] = ""
-	image, err := images.Push(ctx, registry.Image{Name: olmImage, Files: files, Settings: []string{"--user", "1001", "--label", olm.CatalogLabel}})
+	image, err := images.Push(ctx, registry.Image{Name: olmImage, Files: files,
+		Settings: []string{"--user", "1001", "--label", olm.CatalogLabel}})
 	if err != nil {
 		return err
 	}
-	done(began, "image %s", image)
+	done(start, "image %s", image)
 
-	began = time.Now()
+	start = time.Now()
 	if err := d.applyOLM(ctx, image); err != nil {
 		return err
 	}
-	done(began, "OLM is available")
+	done(start, "OLM is available")
 	return nil
 }
 

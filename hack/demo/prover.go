@@ -76,7 +76,7 @@ func (p prover) dialRedis(ctx context.Context, key client.ObjectKey) (cachev1alp
 	}, nil
 }
 
-// endpoint splits the host:port of a status; the host begins with the Service's name.
+// endpoint splits the host:port of a status; the host starts with the Service's name.
 func endpoint(key client.ObjectKey, address string) (traffic.Service, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {

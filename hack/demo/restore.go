@@ -114,13 +114,13 @@ func newEtcd(from commonv1.BackupReference) *databasev1alpha1.EtcdCluster {
 func newRedis(from commonv1.BackupReference) *cachev1alpha1.Redis {
 	return builders.Redis(redisRestored).Size(1).With(func(s *cachev1alpha1.RedisSpec) {
 		s.Bootstrap = &cachev1alpha1.RedisBootstrap{Backup: from}
-		s.TerminationGracePeriodSeconds = ptr.To[int64](1) // nobody takes over from it
+		s.TerminationGracePeriodSeconds = ptr.To[int64](1) // no other server takes over from it
 	}).Build()
 }
 
 // createAndFollow makes objects of this step, and follows those that are the operator's.
 func (p prover) createAndFollow(ctx context.Context, objects ...client.Object) error {
-	began := time.Now()
+	start := time.Now()
 	var ours []*unstructured.Unstructured
 	for _, obj := range objects {
 		obj.SetNamespace(samplesNamespace)
@@ -140,7 +140,7 @@ func (p prover) createAndFollow(ctx context.Context, objects ...client.Object) e
 		one.SetName(obj.GetName())
 		ours = append(ours, one)
 	}
-	return follow(ctx, p, began, ours)
+	return follow(ctx, p, start, ours)
 }
 
 // writeTo writes the key of the sample, or of what was made from its backup.
@@ -157,9 +157,9 @@ func (r restored) writeTo(ctx context.Context, name, value string) error {
 }
 
 // holds shows that the key has the value that the backup has. Another one does not get better by waiting; no answer may, as the
-// server has just begun.
+// server has just started.
 func (r restored) holds(ctx context.Context, value string) error {
-	began := time.Now()
+	start := time.Now()
 	err := poll(ctx, samplesLimit, func(ctx context.Context) error {
 		attempt, cancel := context.WithTimeout(ctx, talkLimit)
 		defer cancel()
@@ -172,17 +172,17 @@ func (r restored) holds(ctx context.Context, value string) error {
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", r.kind, r.name, err)
 	}
-	done(began, "%-11s  %-16s %s=%q, as %s had it", r.kind, r.name, restoreKey, value, r.sample)
+	done(start, "%-11s  %-16s %s=%q, as %s had it", r.kind, r.name, restoreKey, value, r.sample)
 	return nil
 }
 
 // removeRestored removes what this step has made of those kinds.
 func (d *demo) removeRestored(ctx context.Context, kinds ...string) error {
-	began := time.Now()
+	start := time.Now()
 	removed, err := d.output(ctx, "", "kubectl", "delete", strings.Join(kinds, ","),
 		"--namespace="+samplesNamespace, "--selector="+restoreLabel, "--output=name", "--timeout="+removalLimit.String())
 	if err == nil && removed != "" {
-		done(began, "the backups and what was made from them are removed")
+		done(start, "the backups and what was made from them are removed")
 	}
 	return err
 }

@@ -27,20 +27,20 @@ func (d *demo) applySamples(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	start := time.Now()
 	if _, err := d.output(ctx, "", "kubectl", "apply", "--namespace", samplesNamespace, "-k", d.samplesDir()); err != nil {
 		return err
 	}
-	done(began, "kubectl apply -k config/samples")
+	done(start, "kubectl apply -k config/samples")
 	c, _, err := d.connect()
 	if err != nil {
 		return err
 	}
-	return follow(ctx, c, began, objects)
+	return follow(ctx, c, start, objects)
 }
 
-// follow tells of each object once it is what its spec asks for, and ends when all are.
-func follow(ctx context.Context, c client.Client, began time.Time, objects []*unstructured.Unstructured) error {
+// follow prints each object once it is what its spec asks for, and ends when all are.
+func follow(ctx context.Context, c client.Client, start time.Time, objects []*unstructured.Unstructured) error {
 	pending := objects
 	return poll(ctx, samplesLimit, func(ctx context.Context) error {
 		var left []*unstructured.Unstructured
@@ -52,7 +52,7 @@ func follow(ctx context.Context, c client.Client, began time.Time, objects []*un
 			}
 			switch fate, words := samples.PhaseOf(obj); fate {
 			case samples.Ready:
-				done(began, "%-11s  %-16s %s", obj.GetKind(), obj.GetName(), words)
+				done(start, "%-11s  %-16s %s", obj.GetKind(), obj.GetName(), words)
 			case samples.Failed:
 				return wait.Final(fmt.Errorf("%s %s: %s", obj.GetKind(), obj.GetName(), words))
 			default:

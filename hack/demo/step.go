@@ -38,8 +38,8 @@ func runSteps(ctx context.Context, steps ...step) error {
 }
 
 // done prints what has been done and how long it took.
-func done(began time.Time, format string, args ...any) {
-	fmt.Printf("%8.2fs  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
+func done(start time.Time, format string, args ...any) {
+	fmt.Printf("%8.2fs  %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // poll calls check until it succeeds.

@@ -21,7 +21,7 @@ const (
 // undeploy removes the objects while the operator can still release what it
 // holds, then the operator.
 func (d *demo) undeploy(ctx context.Context) error {
-	began := time.Now()
+	start := time.Now()
 	_, err := d.output(ctx, "", "kubectl", "delete", "mainstay", "--all", "--all-namespaces", "--timeout="+removalLimit.String())
 	switch {
 	case err != nil && strings.Contains(err.Error(), "doesn't have a resource type"): // nor then any object
@@ -34,16 +34,17 @@ func (d *demo) undeploy(ctx context.Context) error {
 		if err := d.removeRestored(ctx, claims); err != nil { // of a run that failed
 			return err
 		}
-		done(began, "objects of all kinds removed")
+		done(start, "objects of all kinds removed")
 	}
-	began = time.Now()
+	start = time.Now()
 	if err := d.unsubscribe(ctx); err != nil {
 		return err
 	}
-	if _, err := d.output(ctx, "", "kubectl", "delete", "-k", "config/default", "--ignore-not-found", "--timeout="+removalLimit.String()); err != nil {
+	if _, err := d.output(ctx, "", "kubectl", "delete", "-k", "config/default", "--ignore-not-found",
+		"--timeout="+removalLimit.String()); err != nil {
 		return err
 	}
-	done(began, "operator removed")
+	done(start, "operator removed")
 	return nil
 }
 

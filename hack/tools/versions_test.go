@@ -76,7 +76,7 @@ func TestAnotherVersionIsFound(t *testing.T) {
 	}
 }
 
-// otherVersions tells the modules that a tool takes in another version than the operator without
+// otherVersions returns the modules that a tool takes in another version than the operator without
 // an exception, and notes the exceptions that it meets.
 func otherVersions(tool string, operator, modules map[string]string, used map[exception]bool) []string {
 	var faults []string

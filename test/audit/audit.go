@@ -48,8 +48,8 @@ func (l Log) Now() (Position, error) {
 	return Position(info.Size()), nil
 }
 
-// By gives the requests of a user that were answered after a position, and for a watch, which may go on for long, those that were
-// begun. The log of an hour has a million requests, most of them others': those are passed over unread.
+// By gives the requests of a user that were answered after a position, and for a watch, which may continue for long, those that were
+// started. The log of an hour has a million requests, most of them others': those are passed over unread.
 func (l Log) By(user string, since Position) ([]Request, error) {
 	file, err := os.Open(l.Path)
 	if err != nil {
@@ -110,9 +110,9 @@ func parse(log io.Reader, user string) ([]Request, error) {
 		if err := json.Unmarshal(line, &e); err != nil {
 			return nil, fmt.Errorf("a line of the audit log: %w", err)
 		}
-		begun := e.Stage == "ResponseStarted" && e.Verb == "watch"
+		started := e.Stage == "ResponseStarted" && e.Verb == "watch"
 		ended := e.Stage != "ResponseStarted" && e.Verb != "watch"
-		if !begun && !ended || e.User.Username != user {
+		if !started && !ended || e.User.Username != user {
 			continue
 		}
 		requests = append(requests, Request{

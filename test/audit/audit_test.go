@@ -12,11 +12,15 @@ const (
 		`"user":{"username":"operator"},"objectRef":{"resource":"leases","namespace":"ops","name":"lead","apiGroup":"coordination.k8s.io"},` +
 		`"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-01-02T03:04:05.678901Z"}` + "\n"
 	patch = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/x","user":{"username":"operator"},` +
-		`"objectRef":{"resource":"redis","subresource":"status","namespace":"shop","name":"a"},"responseStatus":{"code":409},"annotations":{"authorization.k8s.io/decision":"forbid"}}` + "\n"
+		`"objectRef":{"resource":"redis","subresource":"status","namespace":"shop","name":"a"},"responseStatus":{"code":409},` +
+		`"annotations":{"authorization.k8s.io/decision":"forbid"}}` + "\n"
 	others       = `{"stage":"ResponseComplete","verb":"get","requestURI":"/x","user":{"username":"operator-2"}}` + "\n"
-	impersonated = `{"stage":"ResponseComplete","verb":"get","requestURI":"/x","user":{"username":"somebody"},"impersonatedUser":{"username":"operator"}}` + "\n"
-	watchBegun   = `{"stage":"ResponseStarted","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},"objectRef":{"resource":"pods"}}` + "\n"
-	watchEnded   = `{"stage":"ResponseComplete","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},"objectRef":{"resource":"pods"}}` + "\n"
+	impersonated = `{"stage":"ResponseComplete","verb":"get","requestURI":"/x","user":{"username":"somebody"},` +
+		`"impersonatedUser":{"username":"operator"}}` + "\n"
+	watchStarted = `{"stage":"ResponseStarted","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},` +
+		`"objectRef":{"resource":"pods"}}` + "\n"
+	watchEnded = `{"stage":"ResponseComplete","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},` +
+		`"objectRef":{"resource":"pods"}}` + "\n"
 )
 
 func TestBy(t *testing.T) {
@@ -40,14 +44,14 @@ func TestBy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(watchEnded + patch + others + impersonated + watchBegun + get[:40])
+	write(watchEnded + patch + others + impersonated + watchStarted + get[:40])
 
 	requests, err := log.By("operator", position)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(requests) != 2 {
-		t.Fatalf("a watch counts when it begins, an unfinished line not at all: %v", requests)
+		t.Fatalf("a watch counts when it starts, an unfinished line not at all: %v", requests)
 	}
 	first := requests[0]
 	if first.Verb != "patch" || first.Resource != "redis/status" || first.Namespace != "shop" || first.Code != 409 || !first.Forbidden {

@@ -18,22 +18,22 @@ func Activity(name, command string) *ActivityBuilder {
 }
 
 // In puts it into a namespace.
-func (f *ActivityBuilder) In(namespace string) *ActivityBuilder {
-	f.made.Namespace = namespace
-	return f
+func (a *ActivityBuilder) In(namespace string) *ActivityBuilder {
+	a.made.Namespace = namespace
+	return a
 }
 
 // Retries sets how often a failed attempt is followed by another.
-func (f *ActivityBuilder) Retries(retries int32) *ActivityBuilder {
-	f.made.Spec.Retries = retries
-	return f
+func (a *ActivityBuilder) Retries(retries int32) *ActivityBuilder {
+	a.made.Spec.Retries = retries
+	return a
 }
 
 // With changes anything else.
-func (f *ActivityBuilder) With(change func(*egov1.ActivitySpec)) *ActivityBuilder {
-	change(&f.made.Spec)
-	return f
+func (a *ActivityBuilder) With(change func(*egov1.ActivitySpec)) *ActivityBuilder {
+	change(&a.made.Spec)
+	return a
 }
 
 // Build gives the object.
-func (f *ActivityBuilder) Build() *egov1.Activity { return f.made.DeepCopy() }
+func (a *ActivityBuilder) Build() *egov1.Activity { return a.made.DeepCopy() }

@@ -20,46 +20,46 @@ func EasyService(name string) *EasyServiceBuilder {
 }
 
 // In puts it into a namespace.
-func (f *EasyServiceBuilder) In(namespace string) *EasyServiceBuilder {
-	f.made.Namespace = namespace
-	return f
+func (e *EasyServiceBuilder) In(namespace string) *EasyServiceBuilder {
+	e.made.Namespace = namespace
+	return e
 }
 
 // Size sets the number of pods.
-func (f *EasyServiceBuilder) Size(size int32) *EasyServiceBuilder {
-	f.made.Spec.Size = ptr.To(size)
-	return f
+func (e *EasyServiceBuilder) Size(size int32) *EasyServiceBuilder {
+	e.made.Spec.Size = ptr.To(size)
+	return e
 }
 
 // Image sets the image.
-func (f *EasyServiceBuilder) Image(image string) *EasyServiceBuilder {
-	f.made.Spec.Image = image
-	return f
+func (e *EasyServiceBuilder) Image(image string) *EasyServiceBuilder {
+	e.made.Spec.Image = image
+	return e
 }
 
 // Ports sets the ports.
-func (f *EasyServiceBuilder) Ports(ports ...appv1.Port) *EasyServiceBuilder {
-	f.made.Spec.Ports = ports
-	return f
+func (e *EasyServiceBuilder) Ports(ports ...appv1.Port) *EasyServiceBuilder {
+	e.made.Spec.Ports = ports
+	return e
 }
 
 // Envs sets the environment.
-func (f *EasyServiceBuilder) Envs(envs ...corev1.EnvVar) *EasyServiceBuilder {
-	f.made.Spec.Envs = envs
-	return f
+func (e *EasyServiceBuilder) Envs(envs ...corev1.EnvVar) *EasyServiceBuilder {
+	e.made.Spec.Envs = envs
+	return e
 }
 
 // Type sets how the ports are offered.
-func (f *EasyServiceBuilder) Type(exposed corev1.ServiceType) *EasyServiceBuilder {
-	f.made.Spec.Service.Type = exposed
-	return f
+func (e *EasyServiceBuilder) Type(exposed corev1.ServiceType) *EasyServiceBuilder {
+	e.made.Spec.Service.Type = exposed
+	return e
 }
 
 // With changes the spec in any other way.
-func (f *EasyServiceBuilder) With(change func(*appv1.EasyServiceSpec)) *EasyServiceBuilder {
-	change(&f.made.Spec)
-	return f
+func (e *EasyServiceBuilder) With(change func(*appv1.EasyServiceSpec)) *EasyServiceBuilder {
+	change(&e.made.Spec)
+	return e
 }
 
 // Build gives a new object each time.
-func (f *EasyServiceBuilder) Build() *appv1.EasyService { return f.made.DeepCopy() }
+func (e *EasyServiceBuilder) Build() *appv1.EasyService { return e.made.DeepCopy() }

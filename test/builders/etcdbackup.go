@@ -18,16 +18,16 @@ func EtcdBackup(name, cluster string, store commonv1.BackupStore) *EtcdBackupBui
 }
 
 // In puts it into a namespace.
-func (f *EtcdBackupBuilder) In(namespace string) *EtcdBackupBuilder {
-	f.made.Namespace = namespace
-	return f
+func (e *EtcdBackupBuilder) In(namespace string) *EtcdBackupBuilder {
+	e.made.Namespace = namespace
+	return e
 }
 
 // With changes anything else.
-func (f *EtcdBackupBuilder) With(change func(*databasev1alpha1.EtcdBackupSpec)) *EtcdBackupBuilder {
-	change(&f.made.Spec)
-	return f
+func (e *EtcdBackupBuilder) With(change func(*databasev1alpha1.EtcdBackupSpec)) *EtcdBackupBuilder {
+	change(&e.made.Spec)
+	return e
 }
 
 // Build gives the object.
-func (f *EtcdBackupBuilder) Build() *databasev1alpha1.EtcdBackup { return f.made.DeepCopy() }
+func (e *EtcdBackupBuilder) Build() *databasev1alpha1.EtcdBackup { return e.made.DeepCopy() }

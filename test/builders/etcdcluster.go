@@ -17,52 +17,52 @@ func EtcdCluster(name string) *EtcdClusterBuilder {
 }
 
 // In puts it into a namespace.
-func (f *EtcdClusterBuilder) In(namespace string) *EtcdClusterBuilder {
-	f.made.Namespace = namespace
-	return f
+func (e *EtcdClusterBuilder) In(namespace string) *EtcdClusterBuilder {
+	e.made.Namespace = namespace
+	return e
 }
 
 // Size sets the number of members.
-func (f *EtcdClusterBuilder) Size(size int32) *EtcdClusterBuilder {
-	f.made.Spec.Size = ptr.To(size)
-	return f
+func (e *EtcdClusterBuilder) Size(size int32) *EtcdClusterBuilder {
+	e.made.Spec.Size = ptr.To(size)
+	return e
 }
 
 // Version sets the version.
-func (f *EtcdClusterBuilder) Version(version string) *EtcdClusterBuilder {
-	f.made.Spec.Version = version
-	return f
+func (e *EtcdClusterBuilder) Version(version string) *EtcdClusterBuilder {
+	e.made.Spec.Version = version
+	return e
 }
 
 // Storage gives each member a volume of that size.
-func (f *EtcdClusterBuilder) Storage(size string) *EtcdClusterBuilder {
-	f.made.Spec.Storage = &databasev1alpha1.EtcdStorage{Size: resource.MustParse(size)}
-	return f
+func (e *EtcdClusterBuilder) Storage(size string) *EtcdClusterBuilder {
+	e.made.Spec.Storage = &databasev1alpha1.EtcdStorage{Size: resource.MustParse(size)}
+	return e
 }
 
 // TLS takes the certificate that clients are shown from that Secret.
-func (f *EtcdClusterBuilder) TLS(secret string, auth databasev1alpha1.EtcdClientAuth) *EtcdClusterBuilder {
-	f.made.Spec.TLS = &databasev1alpha1.EtcdTLS{SecretName: secret, ClientAuth: auth}
-	return f
+func (e *EtcdClusterBuilder) TLS(secret string, auth databasev1alpha1.EtcdClientAuth) *EtcdClusterBuilder {
+	e.made.Spec.TLS = &databasev1alpha1.EtcdTLS{SecretName: secret, ClientAuth: auth}
+	return e
 }
 
 // Auth takes the applications' password from that Secret.
-func (f *EtcdClusterBuilder) Auth(secret string) *EtcdClusterBuilder {
-	f.made.Spec.Auth = &databasev1alpha1.EtcdAuth{SecretName: secret}
-	return f
+func (e *EtcdClusterBuilder) Auth(secret string) *EtcdClusterBuilder {
+	e.made.Spec.Auth = &databasev1alpha1.EtcdAuth{SecretName: secret}
+	return e
 }
 
 // Quota sets how much data a member stores.
-func (f *EtcdClusterBuilder) Quota(quota string) *EtcdClusterBuilder {
-	f.made.Spec.Quota = ptr.To(resource.MustParse(quota))
-	return f
+func (e *EtcdClusterBuilder) Quota(quota string) *EtcdClusterBuilder {
+	e.made.Spec.Quota = ptr.To(resource.MustParse(quota))
+	return e
 }
 
 // With changes the spec.
-func (f *EtcdClusterBuilder) With(change func(*databasev1alpha1.EtcdClusterSpec)) *EtcdClusterBuilder {
-	change(&f.made.Spec)
-	return f
+func (e *EtcdClusterBuilder) With(change func(*databasev1alpha1.EtcdClusterSpec)) *EtcdClusterBuilder {
+	change(&e.made.Spec)
+	return e
 }
 
 // Build gives the object.
-func (f *EtcdClusterBuilder) Build() *databasev1alpha1.EtcdCluster { return f.made.DeepCopy() }
+func (e *EtcdClusterBuilder) Build() *databasev1alpha1.EtcdCluster { return e.made.DeepCopy() }

@@ -20,64 +20,64 @@ func Memcached(name string) *MemcachedBuilder {
 }
 
 // In puts it into a namespace.
-func (f *MemcachedBuilder) In(namespace string) *MemcachedBuilder {
-	f.made.Namespace = namespace
-	return f
+func (m *MemcachedBuilder) In(namespace string) *MemcachedBuilder {
+	m.made.Namespace = namespace
+	return m
 }
 
 // Size sets the number of nodes.
-func (f *MemcachedBuilder) Size(size int32) *MemcachedBuilder {
-	f.made.Spec.Size = ptr.To(size)
-	return f
+func (m *MemcachedBuilder) Size(size int32) *MemcachedBuilder {
+	m.made.Spec.Size = ptr.To(size)
+	return m
 }
 
 // Image sets the image.
-func (f *MemcachedBuilder) Image(image string) *MemcachedBuilder {
-	f.made.Spec.Image = image
-	return f
+func (m *MemcachedBuilder) Image(image string) *MemcachedBuilder {
+	m.made.Spec.Image = image
+	return m
 }
 
 // Memory sets the memory for items.
-func (f *MemcachedBuilder) Memory(quantity string) *MemcachedBuilder {
-	f.made.Spec.Memory = ptr.To(resource.MustParse(quantity))
-	return f
+func (m *MemcachedBuilder) Memory(quantity string) *MemcachedBuilder {
+	m.made.Spec.Memory = ptr.To(resource.MustParse(quantity))
+	return m
 }
 
 // MaxItemSize sets the size of the largest item.
-func (f *MemcachedBuilder) MaxItemSize(quantity string) *MemcachedBuilder {
-	f.made.Spec.MaxItemSize = ptr.To(resource.MustParse(quantity))
-	return f
+func (m *MemcachedBuilder) MaxItemSize(quantity string) *MemcachedBuilder {
+	m.made.Spec.MaxItemSize = ptr.To(resource.MustParse(quantity))
+	return m
 }
 
 // Limit sets the memory limit of a node.
-func (f *MemcachedBuilder) Limit(quantity string) *MemcachedBuilder {
-	f.made.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(quantity)}
-	return f
+func (m *MemcachedBuilder) Limit(quantity string) *MemcachedBuilder {
+	m.made.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(quantity)}
+	return m
 }
 
 // Options sets the extended options.
-func (f *MemcachedBuilder) Options(options ...string) *MemcachedBuilder {
-	f.made.Spec.Options = options
-	return f
+func (m *MemcachedBuilder) Options(options ...string) *MemcachedBuilder {
+	m.made.Spec.Options = options
+	return m
 }
 
 // Port sets the port.
-func (f *MemcachedBuilder) Port(port int32) *MemcachedBuilder {
-	f.made.Spec.Port = port
-	return f
+func (m *MemcachedBuilder) Port(port int32) *MemcachedBuilder {
+	m.made.Spec.Port = port
+	return m
 }
 
 // TLS names the Secret of the certificate.
-func (f *MemcachedBuilder) TLS(secret string, auth cachev1alpha1.MemcachedClientAuth) *MemcachedBuilder {
-	f.made.Spec.TLS = &cachev1alpha1.MemcachedTLS{SecretName: secret, ClientAuth: auth}
-	return f
+func (m *MemcachedBuilder) TLS(secret string, auth cachev1alpha1.MemcachedClientAuth) *MemcachedBuilder {
+	m.made.Spec.TLS = &cachev1alpha1.MemcachedTLS{SecretName: secret, ClientAuth: auth}
+	return m
 }
 
 // With changes the spec in any other way.
-func (f *MemcachedBuilder) With(change func(*cachev1alpha1.MemcachedSpec)) *MemcachedBuilder {
-	change(&f.made.Spec)
-	return f
+func (m *MemcachedBuilder) With(change func(*cachev1alpha1.MemcachedSpec)) *MemcachedBuilder {
+	change(&m.made.Spec)
+	return m
 }
 
 // Build gives a new object each time.
-func (f *MemcachedBuilder) Build() *cachev1alpha1.Memcached { return f.made.DeepCopy() }
+func (m *MemcachedBuilder) Build() *cachev1alpha1.Memcached { return m.made.DeepCopy() }

@@ -11,7 +11,7 @@ type MemcachedItemSizes struct {
 	Options             []string
 	// Starts is whether memcached does.
 	Starts bool
-	// Field that is to be mended where it does not.
+	// Field that is to be fixed where it does not.
 	Field string
 }
 
@@ -51,10 +51,10 @@ var ItemSizes = []MemcachedItemSizes{
 }
 
 // Set them.
-func (s MemcachedItemSizes) Set(f *MemcachedBuilder) *MemcachedBuilder {
-	return f.Memory(s.Memory).MaxItemSize(s.MaxItemSize).Options(s.Options...)
+func (m MemcachedItemSizes) Set(f *MemcachedBuilder) *MemcachedBuilder {
+	return f.Memory(m.Memory).MaxItemSize(m.MaxItemSize).Options(m.Options...)
 }
 
-func (s MemcachedItemSizes) String() string {
-	return fmt.Sprintf("%s of %s %s", s.MaxItemSize, s.Memory, strings.Join(s.Options, ","))
+func (m MemcachedItemSizes) String() string {
+	return fmt.Sprintf("%s of %s %s", m.MaxItemSize, m.Memory, strings.Join(m.Options, ","))
 }

@@ -18,61 +18,61 @@ func Redis(name string) *RedisBuilder {
 }
 
 // Size sets the number of nodes.
-func (f *RedisBuilder) Size(size int32) *RedisBuilder {
-	f.made.Spec.Size = ptr.To(size)
-	return f
+func (r *RedisBuilder) Size(size int32) *RedisBuilder {
+	r.made.Spec.Size = ptr.To(size)
+	return r
 }
 
 // Image sets the image.
-func (f *RedisBuilder) Image(image string) *RedisBuilder {
-	f.made.Spec.Image = image
-	return f
+func (r *RedisBuilder) Image(image string) *RedisBuilder {
+	r.made.Spec.Image = image
+	return r
 }
 
 // Valkey makes it one of that flavor.
-func (f *RedisBuilder) Valkey() *RedisBuilder {
-	f.made.Spec.Flavor = cachev1alpha1.FlavorValkey
-	return f
+func (r *RedisBuilder) Valkey() *RedisBuilder {
+	r.made.Spec.Flavor = cachev1alpha1.FlavorValkey
+	return r
 }
 
 // TLS takes its certificate from that Secret.
-func (f *RedisBuilder) TLS(secret string, auth cachev1alpha1.RedisClientAuth) *RedisBuilder {
-	f.made.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: secret, ClientAuth: auth}
-	return f
+func (r *RedisBuilder) TLS(secret string, auth cachev1alpha1.RedisClientAuth) *RedisBuilder {
+	r.made.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: secret, ClientAuth: auth}
+	return r
 }
 
 // Storage gives each node a volume of that size.
-func (f *RedisBuilder) Storage(size string) *RedisBuilder {
-	f.made.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse(size)}
-	return f
+func (r *RedisBuilder) Storage(size string) *RedisBuilder {
+	r.made.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse(size)}
+	return r
 }
 
 // Config sets one directive.
-func (f *RedisBuilder) Config(name, value string) *RedisBuilder {
-	if f.made.Spec.Config == nil {
-		f.made.Spec.Config = map[string]cachev1alpha1.RedisConfigValue{}
+func (r *RedisBuilder) Config(name, value string) *RedisBuilder {
+	if r.made.Spec.Config == nil {
+		r.made.Spec.Config = map[string]cachev1alpha1.RedisConfigValue{}
 	}
-	f.made.Spec.Config[name] = cachev1alpha1.RedisConfigValue(value)
-	return f
+	r.made.Spec.Config[name] = cachev1alpha1.RedisConfigValue(value)
+	return r
 }
 
 // MinReplicas sets W.
-func (f *RedisBuilder) MinReplicas(w int32) *RedisBuilder {
-	f.made.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To(w)}
-	return f
+func (r *RedisBuilder) MinReplicas(w int32) *RedisBuilder {
+	r.made.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To(w)}
+	return r
 }
 
 // Limit sets the memory limit.
-func (f *RedisBuilder) Limit(memory string) *RedisBuilder {
-	f.made.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)}
-	return f
+func (r *RedisBuilder) Limit(memory string) *RedisBuilder {
+	r.made.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)}
+	return r
 }
 
 // With changes anything else.
-func (f *RedisBuilder) With(change func(*cachev1alpha1.RedisSpec)) *RedisBuilder {
-	change(&f.made.Spec)
-	return f
+func (r *RedisBuilder) With(change func(*cachev1alpha1.RedisSpec)) *RedisBuilder {
+	change(&r.made.Spec)
+	return r
 }
 
 // Build gives the object.
-func (f *RedisBuilder) Build() *cachev1alpha1.Redis { return f.made.DeepCopy() }
+func (r *RedisBuilder) Build() *cachev1alpha1.Redis { return r.made.DeepCopy() }

@@ -18,19 +18,19 @@ func RedisBackup(name, redis string, store commonv1.BackupStore) *RedisBackupBui
 }
 
 // In puts it into a namespace.
-func (f *RedisBackupBuilder) In(namespace string) *RedisBackupBuilder {
-	f.made.Namespace = namespace
-	return f
+func (r *RedisBackupBuilder) In(namespace string) *RedisBackupBuilder {
+	r.made.Namespace = namespace
+	return r
 }
 
 // With changes anything else.
-func (f *RedisBackupBuilder) With(change func(*cachev1alpha1.RedisBackupSpec)) *RedisBackupBuilder {
-	change(&f.made.Spec)
-	return f
+func (r *RedisBackupBuilder) With(change func(*cachev1alpha1.RedisBackupSpec)) *RedisBackupBuilder {
+	change(&r.made.Spec)
+	return r
 }
 
 // Build gives the object.
-func (f *RedisBackupBuilder) Build() *cachev1alpha1.RedisBackup { return f.made.DeepCopy() }
+func (r *RedisBackupBuilder) Build() *cachev1alpha1.RedisBackup { return r.made.DeepCopy() }
 
 // Bucket is a store on S3, whose login is in Secret login.
 func Bucket(name string) commonv1.BackupStore {

@@ -1,4 +1,4 @@
-// Package cluster is what every suite on real pods begins with: an
+// Package cluster is what every suite on real pods starts with: an
 // administrator's client, kubectl, the deployed operator.
 package cluster
 
@@ -38,7 +38,7 @@ const (
 	operatorSelector = "control-plane=controller-manager"
 )
 
-// Local tells whether this is the cluster of hack/cluster, whose node is this machine.
+// Local reports whether this is the cluster of hack/cluster, whose node is this machine.
 func Local() bool { return os.Getenv("CLUSTER") != "existing" }
 
 // APIServer is the process of hack/cluster's API server.
@@ -56,7 +56,7 @@ func process(name string) (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	first, _, _ := strings.Cut(string(text), " ") // what tells it from another of that number follows
+	first, _, _ := strings.Cut(string(text), " ") // what distinguishes it from another of that number follows
 	return strconv.Atoi(strings.TrimSpace(first))
 }
 

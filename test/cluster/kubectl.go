@@ -90,7 +90,7 @@ func run(ctx context.Context, dir, program string, args ...string) (string, erro
 
 // Diagnose is what a person would look at first when something has failed in a namespace.
 func Diagnose(ctx context.Context, namespace string, since time.Time) string {
-	var told strings.Builder
+	var report strings.Builder
 	for _, question := range [][]string{
 		{"get", "mainstay", "--namespace", namespace, "-o", "yaml"},
 		{"get", "all,configmaps,poddisruptionbudgets,persistentvolumeclaims", "--namespace", namespace, "-o", "wide"},
@@ -103,7 +103,7 @@ func Diagnose(ctx context.Context, namespace string, since time.Time) string {
 		if err != nil {
 			answer = err.Error()
 		}
-		fmt.Fprintf(&told, "\n--- kubectl %v\n%s\n", question, answer)
+		fmt.Fprintf(&report, "\n--- kubectl %v\n%s\n", question, answer)
 	}
-	return told.String()
+	return report.String()
 }

@@ -43,18 +43,23 @@ func TestClaimsHaveTheirFigures(t *testing.T) {
 
 // formerClaims were false.
 var formerClaims = []string{
-	"| A master killed with `kill -9` is replaced in a fraction of a second: clients wait 212 ms (median) | [benchmarks](docs/benchmarks.md#figures), [beside others](docs/benchmarks.md#beside-others) |",
-	"| A master killed with `kill -9` is replaced: clients wait median 212 ms | [benchmarks](docs/benchmarks.md#figures), \"master killed (kill -9)\" |",
-	"| If the operator's leader dies together with the master, that costs two seconds, not the length of a lease | [benchmarks](docs/benchmarks.md#figures) |",
+	"| A master killed with `kill -9` is replaced in a fraction of a second: clients wait 212 ms (median) | " +
+		"[benchmarks](docs/benchmarks.md#figures), [others](docs/benchmarks.md#others) |",
+	"| A master killed with `kill -9` is replaced: clients wait median 212 ms | [benchmarks](docs/benchmarks.md#figures), \"master killed " +
+		"(kill -9)\" |",
+	"| If the operator's leader dies together with the master, that costs two seconds, not the length of a lease | " +
+		"[benchmarks](docs/benchmarks.md#figures) |",
 	"| At rest, the operator sends no requests to the API server; after a restart it changes nothing | `test/e2e/quiet_test.go` |",
-	"| One tenant's servers, even hostile ones, do not delay other tenants | [install modes](docs/install-modes.md#what-one-namespace-can-do-to-another) |",
-	"| Nobody has ever lost a write | [benchmarks](docs/benchmarks.md#figures) |",
+	"| One tenant's servers, even hostile ones, do not delay other tenants | [install " +
+		"modes](docs/install-modes.md#what-one-namespace-can-do-to-another) |",
+	"| No client has ever lost a write | [benchmarks](docs/benchmarks.md#figures) |",
 }
 
 func TestFalseClaimsAreFound(t *testing.T) {
 	readme, benchmarks := readPage(t, "README.md"), readPage(t, "docs/benchmarks.md")
 	for _, row := range formerClaims {
-		planted := strings.Replace(readme, claimsHeading+"\n| | Shown by |\n|---|---|\n", claimsHeading+"\n| | Shown by |\n|---|---|\n"+row+"\n", 1)
+		planted := strings.Replace(readme, claimsHeading+"\n| | Shown by |\n|---|---|\n", claimsHeading+"\n| | Shown by |\n|---|---|\n"+row+"\n",
+			1)
 		if planted == readme || len(claimFaults(planted, benchmarks)) == 0 {
 			t.Errorf("not found: %s", row)
 		}
@@ -65,7 +70,8 @@ func TestAChangedFigureIsFound(t *testing.T) {
 	readme, benchmarks := readPage(t, "README.md"), readPage(t, "docs/benchmarks.md")
 	changed := 0
 	for _, claim := range claimsOf(readme) {
-		for _, figure := range slices.Concat(aFigure.FindAllString(claim[0], -1), counts.FindAllString(claim[0], -1), rate.FindAllString(claim[0], -1)) {
+		for _, figure := range slices.Concat(aFigure.FindAllString(claim[0], -1), counts.FindAllString(claim[0], -1),
+			rate.FindAllString(claim[0], -1)) {
 			for _, number := range aNumber.FindAllString(strings.ReplaceAll(figure, "p99", ""), -1) {
 				other := strings.Replace(figure, number, "7"+number, 1)
 				changed++
@@ -76,9 +82,9 @@ func TestAChangedFigureIsFound(t *testing.T) {
 		}
 		for _, row := range quotedRows(claim[1]) {
 			for _, cell := range cellsOfRow(benchmarks, row)[3:6] {
-				beginning := "| " + row + " |"
-				rest := restOf(benchmarks, beginning)
-				other := strings.Replace(benchmarks, beginning+rest, beginning+strings.Replace(rest, cell, "7"+cell, 1), 1)
+				start := "| " + row + " |"
+				rest := restOf(benchmarks, start)
+				other := strings.Replace(benchmarks, start+rest, start+strings.Replace(rest, cell, "7"+cell, 1), 1)
 				if !strings.Contains(claim[0], cell) {
 					continue
 				}
@@ -133,7 +139,7 @@ func claimFaults(readme, benchmarks string) []string {
 			fault("the leader renews its lease at rest, too: docs/benchmarks.md has the requests a second")
 		}
 		if aboutOthers.MatchString(words) && !slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, "hostile") }) {
-			fault("names no row of docs/benchmarks.md beside hostile servers")
+			fault("names no row of docs/benchmarks.md other than hostile servers")
 		}
 	}
 	return faults
@@ -210,7 +216,8 @@ func quotedRows(shown string) []string {
 
 // figuresOf returns the rows of the table of Redis' figures.
 func figuresOf(benchmarks string) [][]string {
-	_, table, _ := strings.Cut(benchmarks, "\n| Fault | Runs | Failovers | "+columns["median"]+" | "+columns["p99"]+" | "+columns["longest"]+" | Confirmed lost |")
+	_, table, _ := strings.Cut(benchmarks, "\n| Fault | Runs | Failovers | "+columns["median"]+" | "+columns["p99"]+" | "+columns["longest"]+
+		" | Confirmed lost |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	var rows [][]string
 	for line := range strings.SplitSeq(table, "\n") {
@@ -231,8 +238,8 @@ func cellsOfRow(benchmarks, name string) []string {
 }
 
 // restOf returns what follows on a line.
-func restOf(text, beginning string) string {
-	_, rest, _ := strings.Cut(text, beginning)
+func restOf(text, start string) string {
+	_, rest, _ := strings.Cut(text, start)
 	rest, _, _ = strings.Cut(rest, "\n")
 	return rest
 }

@@ -41,7 +41,7 @@ var ofKubernetes = []string{
 // quoted matches a word in backticks.
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// Whoever adds a condition or a reason has to say what a human does about it, and whoever takes one out of the code
+// A developer who adds a condition or a reason has to say what a user does about it, and one who takes it out of the code
 // takes it off the page.
 func TestEveryConditionAndReasonIsExplained(t *testing.T) {
 	common := filepath.Join(root(t), "api/common/v1")
@@ -54,12 +54,12 @@ func TestEveryConditionAndReasonIsExplained(t *testing.T) {
 		foreignHeading: ofKubernetes,
 	}
 	explained := map[string][]string{}
-	for _, one := range readTables(t) {
-		if known[one.headings[0]] == nil {
-			t.Errorf("line %d: nobody knows whose words stand below %q", one.line, one.headings[0])
+	for _, table := range readTables(t) {
+		if known[table.headings[0]] == nil {
+			t.Errorf("line %d: it is not known whose words are below %q", table.line, table.headings[0])
 		}
-		for _, row := range one.rows {
-			explained[one.headings[0]] = append(explained[one.headings[0]], quotedWords(row[0])...)
+		for _, row := range table.rows {
+			explained[table.headings[0]] = append(explained[table.headings[0]], quotedWords(row[0])...)
 		}
 	}
 	for heading, words := range known {
@@ -79,19 +79,20 @@ func TestEveryConditionAndReasonIsExplained(t *testing.T) {
 	}
 }
 
-// A row without an answer helps nobody at night: where there is nothing to do, it says so.
+// A row without an answer helps no one at night: where there is nothing to do, it says so.
 func TestEveryRowIsComplete(t *testing.T) {
-	conditions := constants(t, filepath.Join(root(t), "api/common/v1"), func(name, _ string) bool { return strings.HasPrefix(name, "Condition") })
-	for _, one := range readTables(t) {
-		for i, row := range one.rows {
-			line := one.line + 2 + i
-			if len(row) != len(one.headings) || slices.Contains(row, "") {
-				t.Errorf("line %d: want %d cells with something in them, got %q", line, len(one.headings), row)
+	conditions := constants(t, filepath.Join(root(t), "api/common/v1"),
+		func(name, _ string) bool { return strings.HasPrefix(name, "Condition") })
+	for _, table := range readTables(t) {
+		for i, row := range table.rows {
+			line := table.line + 2 + i
+			if len(row) != len(table.headings) || slices.Contains(row, "") {
+				t.Errorf("line %d: want %d cells with something in them, got %q", line, len(table.headings), row)
 			}
 			if len(quotedWords(row[0])) == 0 {
 				t.Errorf("line %d: the first cell has no word in backticks: %q", line, row[0])
 			}
-			if len(row) < 2 || one.headings[1] != statusHeading {
+			if len(row) < 2 || table.headings[1] != statusHeading {
 				continue
 			}
 			for _, word := range quotedWords(row[1]) {

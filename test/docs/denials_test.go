@@ -49,7 +49,7 @@ var kindOfPage = map[string]string{
 	"docs/easyservice.md": "EasyService", "docs/activity.md": "Activity", "docs/backup.md": "EtcdBackup",
 }
 
-// Nobody is told that what the CRDs have is not there, nor the other way round.
+// No page denies a field that the CRDs have, or offers one that they do not have.
 func TestNoPageDeniesAField(t *testing.T) {
 	features := featuresOf(t)
 	for name, kind := range kindOfPage {
@@ -174,7 +174,8 @@ func denialOf(field string) *regexp.Regexp {
 	}
 	word := `(?:` + strings.Join(named, "|") + `)` + plural
 	return regexp.MustCompile(`(?i)` + strings.Join([]string{
-		`\b(?:ha(?:s|ve)|needs?|takes?|makes?|offers?|supports?|knows?|there (?:is|are)|neither|nor)(?:\s+yet)?\s+(?:(?:no|neither|nor)` + between + `)` + word,
+		`\b(?:ha(?:s|ve)|needs?|takes?|makes?|offers?|supports?|knows?|there (?:is|are)|neither|nor)(?:\s+yet)?\s+(?:(?:no|neither|nor)` +
+			between + `)` + word,
 		`\b(?:neither|nor)` + between + word,
 		`\b(?:do|does|can)(?: not|not|n't) (?:yet )?(?:support|have|offer|know|take|make|provide)` + between + word,
 		word + `(?:\s+[\w-]+){0,2}\s+(?:is|are) not (?:yet )?(?:supported|available|possible|implemented)`,
@@ -207,9 +208,9 @@ func (f features) faults(text, ofPage string) []string {
 				kinds = []string{kind}
 			}
 			kind = kinds[len(kinds)-1]
-			for _, one := range kinds {
-				if field := f.denied(one, sentence); field != "" {
-					faults = append(faults, fmt.Sprintf("%q denies %s of %s", sentence, field, one))
+			for _, kind := range kinds {
+				if field := f.denied(kind, sentence); field != "" {
+					faults = append(faults, fmt.Sprintf("%q denies %s of %s", sentence, field, kind))
 				}
 			}
 			if list := eachAField.FindStringSubmatch(sentence); list != nil {
@@ -275,7 +276,7 @@ func (f features) kindsIn(sentence string) []string {
 // paragraphsOf returns paragraphs, items of lists and rows of tables, each on one line, without code.
 func paragraphsOf(text string) []string {
 	text = fencedCode.ReplaceAllString(text, "")
-	text = regexp.MustCompile(`\n[ \t]*(?:[*-] |\d+\. |\||#)`).ReplaceAllStringFunc(text, func(begin string) string { return "\n" + begin })
+	text = regexp.MustCompile(`\n[ \t]*(?:[*-] |\d+\. |\||#)`).ReplaceAllStringFunc(text, func(start string) string { return "\n" + start })
 	var paragraphs []string
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		paragraphs = append(paragraphs, oneLine(paragraph))

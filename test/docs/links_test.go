@@ -28,7 +28,7 @@ var (
 	linkedText       = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
 )
 
-// Whoever follows a link arrives: the file is there, and exactly one heading of it has the anchor.
+// Each link leads somewhere: the file is there, and exactly one heading of it has the anchor.
 func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	base := root(t)
 	names, links, anchors := linkedFrom(t, base), 0, 0

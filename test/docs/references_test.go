@@ -20,7 +20,7 @@ var (
 	inQuotes   = regexp.MustCompile(`"[^"]+"`)
 )
 
-// A page that names what is no longer there misleads whoever follows it.
+// A page that names what is no longer there misleads its readers.
 func TestWhatThePagesNameIsThere(t *testing.T) {
 	base := root(t)
 	tests, specs := testsOf(t, base), specsOf(t, base)

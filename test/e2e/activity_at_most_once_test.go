@@ -52,7 +52,7 @@ var _ = Describe("Activity, once", Label(faults), func() {
 		killed := 0
 		for ; killed < kills; killed++ {
 			p := launch(ctx, manager)
-			select { // at a moment that nobody chose
+			select { // at an arbitrary moment
 			case <-time.After(time.Second + rand.N(4*time.Second)):
 			case <-ctx.Done():
 			}
@@ -161,7 +161,7 @@ var _ = Describe("Activity, once", Label(faults), func() {
 				defer GinkgoRecover()
 				a := a.DeepCopy()
 				Eventually(func() *metav1.Time { refresh(ctx, a); return a.Status.StartTime }).WithContext(ctx).ShouldNot(BeNil())
-				end := a.Status.StartTime.Add(4500 * time.Millisecond) // the start is told in whole seconds
+				end := a.Status.StartTime.Add(4500 * time.Millisecond) // the start is recorded in whole seconds
 				<-time.After(time.Until(end.Add(time.Duration(i-4) * 200 * time.Millisecond)))
 				edit(ctx, a, func(a *egov1.Activity) { a.Spec.Cancel = true })
 			})
@@ -185,7 +185,8 @@ var _ = Describe("Activity, once", Label(faults), func() {
 
 	It("is another when it is deleted while it runs and made again", func(ctx SpecContext) {
 		w := newWitness(ctx)
-		first := w.watching("phoenix", "sleep 600").With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](2) }).Build()
+		first := w.watching("phoenix",
+			"sleep 600").With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](2) }).Build()
 		create(ctx, first)
 		Eventually(prosta).WithArguments(ctx, first).Should(Equal(egov1.Running))
 		Expect(k8s.Delete(ctx, first.DeepCopy())).To(Succeed())

@@ -61,27 +61,29 @@ var _ = Describe("Activity in an image without a shell", func() {
 		Expect(a.Status.StartTime).To(BeNil())
 	})
 
-	It("says that nothing ran when the guard does not get into the pod, and takes the shell's when it knows of no other", Label(faults, away), func(ctx SpecContext) {
-		program := built(ctx)
-		given := func(name string) *egov1.Activity {
-			a := builders.Activity(name, "echo").Retries(1).With(func(s *egov1.ActivitySpec) { s.Args = []string{"hello"} }).Build()
-			create(ctx, a)
-			return a
-		}
-		p := launch(ctx, program, "RELATED_IMAGE_OPERATOR="+sandboxImage) // which has no guard
-		unguarded := given("unguarded")
-		Expect(eventually(ctx, unguarded, commonv1.ConditionFailed, metav1.ConditionTrue).Reason).To(Equal(commonv1.ReasonNotStarted))
-		Expect(unguarded.Status.Attempts).To(HaveLen(2))
-		Expect(unguarded.Status.Attempts).To(HaveEach(And(HaveField("Message", And(ContainSubstring("brings the guard"), ContainSubstring(sandboxImage))), HaveField("ExitCode", BeNil()))))
-		Expect(unguarded.Status.StartTime).To(BeNil())
-		p.kill()
+	It("says that nothing ran when the guard does not get into the pod, and takes the shell's when it knows of no other", Label(faults, away),
+		func(ctx SpecContext) {
+			program := built(ctx)
+			given := func(name string) *egov1.Activity {
+				a := builders.Activity(name, "echo").Retries(1).With(func(s *egov1.ActivitySpec) { s.Args = []string{"hello"} }).Build()
+				create(ctx, a)
+				return a
+			}
+			p := launch(ctx, program, "RELATED_IMAGE_OPERATOR="+sandboxImage) // which has no guard
+			unguarded := given("unguarded")
+			Expect(eventually(ctx, unguarded, commonv1.ConditionFailed, metav1.ConditionTrue).Reason).To(Equal(commonv1.ReasonNotStarted))
+			Expect(unguarded.Status.Attempts).To(HaveLen(2))
+			Expect(unguarded.Status.Attempts).To(HaveEach(And(HaveField("Message",
+				And(ContainSubstring("brings the guard"), ContainSubstring(sandboxImage))), HaveField("ExitCode", BeNil()))))
+			Expect(unguarded.Status.StartTime).To(BeNil())
+			p.kill()
 
-		launch(ctx, program, "RELATED_IMAGE_OPERATOR=")
-		byHand := given("by-hand")
-		eventually(ctx, byHand, commonv1.ConditionComplete, metav1.ConditionTrue)
-		Expect(byHand.Status.OutputTail).To(Equal("hello\n"))
-		Expect(byHand.Status.Attempts).To(HaveExactElements(HaveField("GuardImage", BeEmpty())))
-	})
+			launch(ctx, program, "RELATED_IMAGE_OPERATOR=")
+			byHand := given("by-hand")
+			eventually(ctx, byHand, commonv1.ConditionComplete, metav1.ConditionTrue)
+			Expect(byHand.Status.OutputTail).To(Equal("hello\n"))
+			Expect(byHand.Status.Attempts).To(HaveExactElements(HaveField("GuardImage", BeEmpty())))
+		})
 })
 
 func operatorImage(ctx context.Context) string {

@@ -42,15 +42,16 @@ var _ = Describe("Activity", func() {
 		AddReportEntry("outputs whose end is there", fmt.Sprintf("%d of %d", complete, len(all)))
 	})
 
-	It("gives the command a writable home, unless it is told which", func(ctx SpecContext) {
+	It("gives the command a writable home, unless the spec names one", func(ctx SpecContext) {
 		const command = `echo "$HOME"; touch "$HOME/x" && echo writable`
 		program := builders.Activity("program", "sh").With(func(s *egov1.ActivitySpec) { s.Args = []string{"-c", command} }).Build()
 		line := builders.Activity("line", command).Build()
-		told := builders.Activity("told", "echo $HOME").With(func(s *egov1.ActivitySpec) { s.Envs = []string{"HOME=/nowhere"} }).Build()
-		for _, a := range []*egov1.Activity{program, line, told} {
+		named := builders.Activity("named", "echo $HOME").With(func(s *egov1.ActivitySpec) { s.Envs = []string{"HOME=/nowhere"} }).Build()
+		for _, a := range []*egov1.Activity{program, line, named} {
 			create(ctx, a)
 		}
-		for a, want := range map[*egov1.Activity]string{program: "/run/mainstay/home\nwritable\n", line: "/run/mainstay/home\nwritable\n", told: "/nowhere\n"} {
+		for a, want := range map[*egov1.Activity]string{program: "/run/mainstay/home\nwritable\n", line: "/run/mainstay/home\nwritable\n",
+			named: "/nowhere\n"} {
 			eventually(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue)
 			Expect(a.Status.OutputTail).To(Equal(want), a.Name)
 		}

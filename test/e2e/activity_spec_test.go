@@ -23,11 +23,14 @@ var _ = Describe("Activity's wishes:", func() {
 		a := builders.Activity("held", "sleep 5; exit 1").Retries(1).With(func(s *egov1.ActivitySpec) { s.Suspend = true }).Build()
 		create(ctx, a)
 		eventually(ctx, a, commonv1.ConditionSuspended, metav1.ConditionTrue)
-		Consistently(func() []corev1.Pod { return podsOf(ctx, "activity", "held") }).WithContext(ctx).WithTimeout(2 * time.Second).Should(BeEmpty())
+		Consistently(func() []corev1.Pod {
+			return podsOf(ctx, "activity",
+				"held")
+		}).WithContext(ctx).WithTimeout(2 * time.Second).Should(BeEmpty())
 		edit(ctx, a, func(a *egov1.Activity) { a.Spec.Suspend = false })
 		Eventually(prosta).WithArguments(ctx, a).Should(Equal(egov1.Running))
 
-		By("suspending what runs: it goes on, and no next attempt begins")
+		By("suspending what runs: it continues, and no next attempt starts")
 		edit(ctx, a, func(a *egov1.Activity) { a.Spec.Suspend = true })
 		Eventually(prosta).WithArguments(ctx, a).Should(Equal(egov1.Suspended))
 		Expect(a.Status.Attempts).To(HaveExactElements(HaveField("ExitCode", HaveValue(BeEquivalentTo(1)))))
@@ -48,7 +51,8 @@ var _ = Describe("Activity's wishes:", func() {
 			create(ctx, a)
 		}
 		for _, a := range []*egov1.Activity{nowhere, unpullable} {
-			Expect(eventually(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue).Reason).To(Equal(commonv1.ReasonStartDeadlineExceeded), "%+v", a.Status)
+			Expect(eventually(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue).Reason).To(Equal(commonv1.ReasonStartDeadlineExceeded), "%+v",
+				a.Status)
 			Expect(a.Status.Attempts).To(HaveLen(1))
 			Expect(a.Status.StartTime).To(BeNil())
 			Eventually(podsOf).WithArguments(ctx, "activity", a.Name).WithContext(ctx).Should(BeEmpty())
@@ -73,8 +77,8 @@ var _ = Describe("Activity's wishes:", func() {
 		eventually(ctx, flaky, commonv1.ConditionComplete, metav1.ConditionTrue)
 		Expect(flaky.Status.Attempts).To(HaveLen(3))
 		for i, wait := range []time.Duration{2 * time.Second, 4 * time.Second} {
-			ended, began := flaky.Status.Attempts[i].FinishTime, flaky.Status.Attempts[i+1].StartTime
-			Expect(began.Sub(ended.Time)).To(BeNumerically(">=", wait))
+			ended, started := flaky.Status.Attempts[i].FinishTime, flaky.Status.Attempts[i+1].StartTime
+			Expect(started.Sub(ended.Time)).To(BeNumerically(">=", wait))
 		}
 		eventually(ctx, slow, commonv1.ConditionComplete, metav1.ConditionTrue)
 		// A busy node may need the whole timeout to start a pod: that is one more of the same.
@@ -86,7 +90,8 @@ var _ = Describe("Activity's wishes:", func() {
 
 	It("works in a volume, with variables from elsewhere, as a user of the namespace", func(ctx SpecContext) {
 		claim(ctx, "data")
-		create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "greeting"}, Data: map[string]string{"GREETING": "hello", "WHO": "nobody"}})
+		create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "greeting"},
+			Data: map[string]string{"GREETING": "hello", "WHO": "anyone"}})
 		create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "token"}, StringData: map[string]string{"TOKEN": "s3cret"}})
 		within := func(s *egov1.ActivitySpec) {
 			s.Workspace, s.ExecUser = egov1.Workspace{ClaimName: "data"}, "deploy"
@@ -125,9 +130,10 @@ var _ = Describe("Activity's wishes:", func() {
 		Expect(short.Status.OutputTruncated).To(BeFalse())
 	})
 
-	It("says what it misses, and goes on when that is there", func(ctx SpecContext) {
+	It("says what it misses, and continues when that is there", func(ctx SpecContext) {
 		envs := builders.Activity("envs", `test "$A" = 1`).With(func(s *egov1.ActivitySpec) {
-			s.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "later"}}}}
+			s.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "later"}}}}
 		}).Build()
 		volume := builders.Activity("volume", "true").With(func(s *egov1.ActivitySpec) { s.Workspace.ClaimName = "later" }).Build()
 		create(ctx, envs)

@@ -28,9 +28,9 @@ import (
 )
 
 var _ = Describe("Activity", func() {
-	It("runs a command where, as whom and with what it is told", func(ctx SpecContext) {
+	It("runs a command where, as whom and with what the spec says", func(ctx SpecContext) {
 		host := anyNode(ctx)
-		a := builders.Activity("told", `echo "$GREETING|$(id -u):$(id -g)|$(pwd)|$PRICE"; touch /tmp/file && ! touch /file`).
+		a := builders.Activity("greeting", `echo "$GREETING|$(id -u):$(id -g)|$(pwd)|$PRICE"; touch /tmp/file && ! touch /file`).
 			With(func(s *egov1.ActivitySpec) {
 				s.Host, s.ExecUser, s.ExecCwd = host, "1000:2000", "/tmp"
 				s.Envs = []string{"GREETING=hello=world", "PRICE=$(GREETING) $$"}
@@ -45,9 +45,10 @@ var _ = Describe("Activity", func() {
 		eventuallyLetGo(ctx, a)
 	})
 
-	It("passes args that no shell reads, and keeps no output when told so", func(ctx SpecContext) {
+	It("passes args that no shell reads, and keeps no output when the spec says so", func(ctx SpecContext) {
 		a := builders.Activity("args", "printf").With(func(s *egov1.ActivitySpec) { s.Args = []string{"%s|", "a  b", "$HOME", "*"} }).Build()
-		b := builders.Activity("secret", "echo secret").With(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](0)} }).Build()
+		b := builders.Activity("secret",
+			"echo secret").With(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](0)} }).Build()
 		create(ctx, a)
 		create(ctx, b)
 		eventually(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue)
@@ -87,13 +88,15 @@ var _ = Describe("Activity", func() {
 	It("says what keeps it from running, and goes away all the same, with its namespace too", func(ctx SpecContext) {
 		nowhere := builders.Activity("nowhere", "true").With(func(s *egov1.ActivitySpec) { s.Host = "no-such-node" }).Build()
 		unpullable := builders.Activity("unpullable", "true").With(func(s *egov1.ActivitySpec) { s.Image = "localhost:1/no/such:1" }).Build()
-		runs := builders.Activity("runs", "sleep 600").With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](1) }).Build()
+		runs := builders.Activity("runs",
+			"sleep 600").With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](1) }).Build()
 		for _, a := range []*egov1.Activity{nowhere, unpullable, runs} {
 			create(ctx, a)
 		}
 		Expect(eventually(ctx, nowhere, commonv1.ConditionHostResolved, metav1.ConditionFalse).Message).To(ContainSubstring("no-such-node"))
 		Expect(nowhere.Status.Prosta).To(Equal(egov1.Pending))
-		Expect(eventually(ctx, unpullable, commonv1.ConditionDegraded, metav1.ConditionTrue).Message).To(ContainSubstring("localhost:1/no/such:1"))
+		Expect(eventually(ctx, unpullable, commonv1.ConditionDegraded,
+			metav1.ConditionTrue).Message).To(ContainSubstring("localhost:1/no/such:1"))
 		Eventually(prosta).WithArguments(ctx, runs).Should(Equal(egov1.Running))
 
 		Expect(k8s.Delete(ctx, unpullable)).To(Succeed())
@@ -181,7 +184,8 @@ func operate(ctx context.Context, decide fault.Decide) process {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	living, kill := context.WithCancel(ctx)
-	Expect(controllers.SetupAll(living, mgr, controllers.Options{Identity: string(uuid.NewUUID()), Images: controllers.ImagesFromEnv(), Namespaces: []string{namespace}})).To(Succeed())
+	Expect(controllers.SetupAll(living, mgr, controllers.Options{Identity: string(uuid.NewUUID()), Images: controllers.ImagesFromEnv(),
+		Namespaces: []string{namespace}})).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(living) }()
 	p.stop = sync.OnceFunc(func() {

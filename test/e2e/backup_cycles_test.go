@@ -37,16 +37,17 @@ func cycles() int {
 	case os.Getenv("LONG") != "":
 		return 50
 	}
-	return 2 // the second begins with what the first restored
+	return 2 // the second starts with what the first restored
 }
 
-// reportCycle tells what a cycle took: at so little data, what its pods take to start.
+// reportCycle reports what a cycle took: at so little data, what its pods take to start.
 func reportCycle(cycle int, confirmed []string, item *commonv1.BackupItem, backup, restore time.Duration) {
-	AddReportEntry(fmt.Sprintf("cycle %d of %d: %d keys confirmed before the backup; %d bytes in the store; backup %.1f s, restored and healthy after %.1f s",
+	AddReportEntry(fmt.Sprintf("cycle %d of %d: %d keys confirmed before the backup; %d bytes in the store; backup %.1f s, restored and "+
+		"healthy after %.1f s",
 		cycle+1, cycles(), len(confirmed), item.Size, backup.Seconds(), restore.Seconds()))
 }
 
-// What is restored has every write that was confirmed before the backup began, and none that was never made.
+// What is restored has every write that was confirmed before the backup started, and none that was never made.
 var _ = Describe("From nothing but the store", longest, func() {
 	store := commonv1.BackupStore{Volume: &commonv1.VolumeStore{ClaimName: "backups", Path: "all"}}
 	makeStore := func(ctx context.Context) {
@@ -68,10 +69,10 @@ var _ = Describe("From nothing but the store", longest, func() {
 			confirmed = append(confirmed, w.confirmed()...)
 			b := &databasev1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: name},
 				Spec: databasev1alpha1.EtcdBackupSpec{ClusterName: e.Name, BackupOptions: commonv1.BackupOptions{Store: store}}}
-			begun := time.Now()
+			start := time.Now()
 			create(ctx, b)
 			eventually(ctx, b, commonv1.ConditionComplete, metav1.ConditionTrue)
-			took := time.Since(begun)
+			took := time.Since(start)
 			Expect(b.Status.LastVerified).NotTo(BeNil())
 			made := *b.Status.LastVerified
 			w.goesOn(ctx)
@@ -79,16 +80,16 @@ var _ = Describe("From nothing but the store", longest, func() {
 			wipe(ctx, e, b)
 			attempted = append(attempted, w.attempted()...)
 
-			begun = time.Now()
+			start = time.Now()
 			e = builders.EtcdCluster(fmt.Sprintf("keys-%d", cycle+1)).Storage("128Mi").With(func(s *databasev1alpha1.EtcdClusterSpec) {
 				s.Bootstrap = &databasev1alpha1.EtcdBootstrap{Backup: commonv1.BackupReference{Store: store, Name: name}}
 			}).Build()
 			create(ctx, e)
 			eventuallyReady(ctx, e)
-			reportCycle(cycle, confirmed, &made, took, time.Since(begun))
+			reportCycle(cycle, confirmed, &made, took, time.Since(start))
 			restored := etcdKeys(ctx, dialEtcd(e, nil))
 			Expect(missing(confirmed, restored)).To(BeEmpty(), "of %d confirmed before the backup", len(confirmed))
-			Expect(missing(restored, attempted)).To(BeEmpty(), "nobody wrote it")
+			Expect(missing(restored, attempted)).To(BeEmpty(), "no client wrote it")
 		}
 	})
 
@@ -104,10 +105,10 @@ var _ = Describe("From nothing but the store", longest, func() {
 			confirmed = append(confirmed, w.Keys()...)
 			b := &cachev1alpha1.RedisBackup{ObjectMeta: metav1.ObjectMeta{Name: name},
 				Spec: cachev1alpha1.RedisBackupSpec{RedisName: r.Name, BackupOptions: commonv1.BackupOptions{Store: store}}}
-			begun := time.Now()
+			start := time.Now()
 			create(ctx, b)
 			eventually(ctx, b, commonv1.ConditionComplete, metav1.ConditionTrue)
-			took := time.Since(begun)
+			took := time.Since(start)
 			Expect(b.Status.LastVerified).NotTo(BeNil())
 			made := *b.Status.LastVerified
 			before := w.Written()
@@ -115,16 +116,16 @@ var _ = Describe("From nothing but the store", longest, func() {
 			wipe(ctx, r, b)
 			attempted = append(attempted, w.Attempted()...)
 
-			begun = time.Now()
+			start = time.Now()
 			r = builders.Redis(fmt.Sprintf("data-%d", cycle+1)).Storage("64Mi").With(func(s *cachev1alpha1.RedisSpec) {
 				s.Bootstrap = &cachev1alpha1.RedisBootstrap{Backup: commonv1.BackupReference{Store: store, Name: name}}
 			}).Build()
 			create(ctx, r)
 			eventuallyReady(ctx, r)
-			reportCycle(cycle, confirmed, &made, took, time.Since(begun))
+			reportCycle(cycle, confirmed, &made, took, time.Since(start))
 			restored := redisKeys(ctx, redisClient(ctx, r, r.Name))
 			Expect(missing(confirmed, restored)).To(BeEmpty(), "of %d confirmed before the backup", len(confirmed))
-			Expect(missing(restored, attempted)).To(BeEmpty(), "nobody wrote it")
+			Expect(missing(restored, attempted)).To(BeEmpty(), "no client wrote it")
 		}
 	})
 })
@@ -143,10 +144,10 @@ func wipe(ctx context.Context, all ...client.Object) {
 // missing are those that are in the first list and not in the second.
 func missing(all, from []string) []string {
 	has := make(map[string]bool, len(from))
-	for _, one := range from {
-		has[one] = true
+	for _, key := range from {
+		has[key] = true
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(one string) bool { return has[one] })
+	return slices.DeleteFunc(slices.Clone(all), func(key string) bool { return has[key] })
 }
 
 // etcdKeys are all keys of an etcd; each has its own name as its value.

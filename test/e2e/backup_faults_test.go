@@ -103,38 +103,38 @@ var _ = Describe("A backup under way", Label(faults), func() {
 			b := startS3(ctx, false)
 			g := openGate(b)
 			makeSource(ctx)
-			began := map[string]*hold{ // by the step in which the runner is killed
+			started := map[string]*hold{ // by the step in which the runner is killed
 				"backup": g.hold("backup", whileUploading), "fetch": g.hold("fetch", whileFetching),
 				"verify": g.hold("verify", whileFetching), "finish": g.hold("finish", whileMarking),
 			}
 			given := g.hold("given-up", whileUploading)
 			secrets := newCanary(ctx, kind, "source")
 			var all []backup
-			begin := func(name string) backup {
+			start := func(name string) backup {
 				made := newBackup(kind, name, "source", commonv1.BackupOptions{Store: g.store})
 				create(ctx, made)
 				return made
 			}
 			for _, step := range []string{"backup", "fetch", "verify", "finish"} {
-				all = append(all, begin(step))
+				all = append(all, start(step))
 			}
-			deleted := begin("given-up")
+			deleted := start("given-up")
 
-			began["backup"].waits(ctx)
+			started["backup"].waits(ctx)
 			Expect(b.unfinished(ctx)).To(ContainElement(HavePrefix(namespace+"/backup/")), "there is no upload to break off")
 			for _, made := range all {
 				step := made.GetName()
-				began[step].waits(ctx)
+				started[step].waits(ctx)
 				runner := podsOf(ctx, kind+"backup", step)[0]
 				if step == "backup" || step == "fetch" {
 					secrets.lookAt(ctx, runner, step)
 				}
 				if step == "verify" { // which asks nothing of the store
-					began[step].pass()
+					started[step].pass()
 				}
 				Eventually(fault.KillCommand).WithArguments(runner.UID, runnerProgram, step).WithContext(ctx).
 					WithPolling(2 * time.Millisecond).Should(Succeed())
-				began[step].pass()
+				started[step].pass()
 			}
 			given.waits(ctx)
 			Expect(k8s.Delete(ctx, deleted)).To(Succeed())
@@ -142,7 +142,7 @@ var _ = Describe("A backup under way", Label(faults), func() {
 
 			for _, made := range all {
 				eventually(ctx, made, commonv1.ConditionComplete, metav1.ConditionTrue)
-				Expect(made.GetBackupStatus().Run.Attempt).To(BeNumerically(">", 1), "nobody has killed the runner of %s", made.GetName())
+				Expect(made.GetBackupStatus().Run.Attempt).To(BeNumerically(">", 1), "no fault has killed the runner of %s", made.GetName())
 				Eventually(podsOf).WithArguments(ctx, kind+"backup", made.GetName()).WithContext(ctx).Should(BeEmpty())
 			}
 			Expect(b.names(ctx)).To(Equal(objectsOfAll(kind, all...)))

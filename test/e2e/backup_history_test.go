@@ -151,7 +151,8 @@ var _ = Describe("Retention", Label(faults), func() {
 		Expect(redisKeys(ctx, redisClient(ctx, restored, restored.Name))).To(ConsistOf("first"), "the latest backup is of another source")
 
 		By("holding after all data was lost, until a human has seen it")
-		Expect(k8s.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/instance": r.Name})).To(Succeed())
+		Expect(k8s.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(namespace),
+			client.MatchingLabels{"app.kubernetes.io/instance": r.Name})).To(Succeed())
 		Eventually(func(g Gomega) {
 			refresh(ctx, r)
 			g.Expect(r.Status.DatasetEpoch).To(BeNumerically(">", 1))

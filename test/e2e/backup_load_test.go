@@ -46,8 +46,9 @@ func secondsPerGiB(took time.Duration, size int64) float64 {
 
 // It holds nothing about times: the report is for people. With LONG=1 run it alone, on a calm machine.
 var _ = Describe("Backups of much data", Label(faults), longest, func() {
-	// measure backs the source up under a paced writer. With much data it then has another object begin with the last backup.
-	measure := func(ctx context.Context, kind string, b bucket, write func(ctx context.Context, n int) error, again func(commonv1.BackupReference) object) {
+	// measure backs the source up under a paced writer. With much data it then has another object start with the last backup.
+	measure := func(ctx context.Context, kind string, b bucket, write func(ctx context.Context, n int) error,
+		again func(commonv1.BackupReference) object) {
 		GinkgoHelper()
 		to := loadScale()
 		watching, enough := context.WithCancel(ctx)
@@ -61,26 +62,27 @@ var _ = Describe("Backups of much data", Label(faults), longest, func() {
 			report.add(round, w.take(), 0, 0)
 
 			made := newBackup(kind, fmt.Sprint("round-", round), "source", commonv1.BackupOptions{Store: b.store})
-			begun := time.Now()
+			start := time.Now()
 			create(ctx, made)
 			Eventually(func(g Gomega) {
 				refresh(ctx, made)
 				g.Expect(condition(made, commonv1.ConditionComplete).Status).To(Equal(metav1.ConditionTrue), "%+v", made.GetBackupStatus().Run)
 			}).WithContext(ctx).WithTimeout(to.limit).Should(Succeed())
-			took, times := time.Since(begun), w.take()
-			Expect(times).NotTo(BeEmpty(), "nobody could write during the backup")
+			took, times := time.Since(start), w.take()
+			Expect(times).NotTo(BeEmpty(), "no client could write during the backup")
 			Expect(made.GetBackupStatus().LastVerified.Size).To(BeNumerically(">", to.data), "the data can be compressed, or is not there")
 			report.add(round, times, took, to.data)
 		}
 		Expect(w.failed()).To(BeEmpty())
 		if to.data >= 1<<30 {
-			begun, restored := time.Now(), again(commonv1.BackupReference{Store: b.store, Name: fmt.Sprint("round-", to.rounds-1)})
+			start, restored := time.Now(), again(commonv1.BackupReference{Store: b.store, Name: fmt.Sprint("round-", to.rounds-1)})
 			create(ctx, restored)
 			eventuallyReady(ctx, restored)
-			report.addRestore(time.Since(begun), to.data)
+			report.addRestore(time.Since(start), to.data)
 		}
 		report.addPeaks(peaks.Bytes())
-		AddReportEntry(fmt.Sprintf("%s, %d MiB that cannot be compressed, %d writes/s asked for", kind, to.data>>20, paceOfWrites), report.String())
+		AddReportEntry(fmt.Sprintf("%s, %d MiB that cannot be compressed, %d writes/s asked for", kind, to.data>>20, paceOfWrites),
+			report.String())
 		// One part of an upload is held in memory. With little data the other steps may be over before anybody looks.
 		Expect(peaks.Bytes()).To(HaveKeyWithValue("backup", BeNumerically(">", 8<<20)))
 		Expect(peaks.Bytes()).To(HaveEach(BeNumerically("<=", runnerLimit)))
@@ -138,32 +140,32 @@ func newLoadReport() *loadReport {
 }
 
 // add what a round's writes took, and the backup, if there was one.
-func (r *loadReport) add(round int, times []time.Duration, took time.Duration, size int64) {
+func (l *loadReport) add(round int, times []time.Duration, took time.Duration, size int64) {
 	backup, seconds, each := "none", "", ""
 	if took > 0 {
 		backup, seconds, each = "under way", fmt.Sprintf("%.1f", took.Seconds()), fmt.Sprintf("%.1f", secondsPerGiB(took, size))
 	}
-	_, _ = fmt.Fprintf(r.rows, "%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", round+1, backup, len(times), rounded(quantile(times, 0.5)),
+	_, _ = fmt.Fprintf(l.rows, "%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", round+1, backup, len(times), rounded(quantile(times, 0.5)),
 		rounded(quantile(times, 0.99)), rounded(times[len(times)-1]), seconds, each)
 }
 
-// addRestore tells how long it took until an object that begins with the backup was ready.
-func (r *loadReport) addRestore(took time.Duration, size int64) {
-	_, _ = fmt.Fprintf(r.rows, "restore\tread\t\t\t\t\t%.1f\t%.1f\n", took.Seconds(), secondsPerGiB(took, size))
+// addRestore reports how long it took until an object that starts with the backup was ready.
+func (l *loadReport) addRestore(took time.Duration, size int64) {
+	_, _ = fmt.Fprintf(l.rows, "restore\tread\t\t\t\t\t%.1f\t%.1f\n", took.Seconds(), secondsPerGiB(took, size))
 }
 
 // addPeaks of the runner's memory, by step.
-func (r *loadReport) addPeaks(peaks map[string]int64) {
-	_, _ = fmt.Fprint(r.rows, "most memory of the runner:")
+func (l *loadReport) addPeaks(peaks map[string]int64) {
+	_, _ = fmt.Fprint(l.rows, "most memory of the runner:")
 	for _, step := range slices.Sorted(maps.Keys(peaks)) {
-		_, _ = fmt.Fprintf(r.rows, " %s %.1f MiB;", step, float64(peaks[step])/(1<<20))
+		_, _ = fmt.Fprintf(l.rows, " %s %.1f MiB;", step, float64(peaks[step])/(1<<20))
 	}
-	_, _ = fmt.Fprintln(r.rows)
+	_, _ = fmt.Fprintln(l.rows)
 }
 
-func (r *loadReport) String() string {
-	_ = r.rows.Flush() // into memory
-	return "\n" + r.text.String()
+func (l *loadReport) String() string {
+	_ = l.rows.Flush() // into memory
+	return "\n" + l.text.String()
 }
 
 func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }

@@ -94,7 +94,7 @@ var _ = Describe("A backup is whole whatever befalls the servers meanwhile", Lab
 		eventuallyReady(ctx, r)
 		w := writing(ctx, r)
 		var all []backup
-		confirmed := map[string][]string{} // before each backup began
+		confirmed := map[string][]string{} // before each backup started
 		backUpDuring := func(name string, happens func()) {
 			GinkgoHelper()
 			confirmed[name] = w.Keys()
@@ -105,7 +105,7 @@ var _ = Describe("A backup is whole whatever befalls the servers meanwhile", Lab
 		backUpDuring("killed", func() {
 			Expect(fault.Kill(podNamed(ctx, r.Status.Master).UID, "redis-server")).To(Succeed())
 		})
-		Expect(r.Status.Epoch).To(BeNumerically(">", 1), "nobody has followed the master")
+		Expect(r.Status.Epoch).To(BeNumerically(">", 1), "no replica has followed the master")
 		target := "data-0"
 		if r.Status.Master == target {
 			target = "data-1"

@@ -30,15 +30,17 @@ func certify(ctx context.Context, name, other string) *corev1.Secret {
 	return made
 }
 
-var _ = Describe("What is behind certificates is backed up, and a new one of another authority begins with it:", func() {
+var _ = Describe("What is behind certificates is backed up, and a new one of another authority starts with it:", func() {
 	It("an etcd 3.5 that asks for a login, and one of 3.6", Label(faults), func(ctx SpecContext) {
 		Expect(cluster.Provide(ctx, "etcd-images")).To(Succeed())
 		claim(ctx, "backups")
 		store := builders.Volume("backups")
 		secure := func(name, version string) *builders.EtcdClusterBuilder {
-			create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name + "-password"}, StringData: map[string]string{"password": "of " + name}})
+			create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name + "-password"},
+				StringData: map[string]string{"password": "of " + name}})
 			certificate := certify(ctx, name, "*."+name+"-headless")
-			return builders.EtcdCluster(name).Version(version).Size(1).Auth(name+"-password").TLS(certificate.Name, databasev1alpha1.EtcdClientAuthRequired)
+			return builders.EtcdCluster(name).Version(version).Size(1).Auth(name+"-password").TLS(certificate.Name,
+				databasev1alpha1.EtcdClientAuthRequired)
 		}
 		dial := func(name string) *clientv3.Client {
 			binding, certificate := secretOf(ctx, name+"-binding").Data, secretOf(ctx, name+"-tls").Data
@@ -76,7 +78,7 @@ var _ = Describe("What is behind certificates is backed up, and a new one of ano
 		eventually(ctx, again, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
 		restored := etcdKeys(ctx, dial(again.Name))
 		Expect(missing(confirmed, restored)).To(BeEmpty(), "of %d confirmed before the backup", len(confirmed))
-		Expect(missing(restored, w.attempted())).To(BeEmpty(), "nobody wrote it")
+		Expect(missing(restored, w.attempted())).To(BeEmpty(), "no client wrote it")
 		Eventually(func(g Gomega) {
 			degraded := conditionNow(ctx, open, commonv1.ConditionDegraded)
 			g.Expect(degraded.Reason).To(Equal(commonv1.ReasonBackupUnusable), degraded.Message)
@@ -108,6 +110,6 @@ var _ = Describe("What is behind certificates is backed up, and a new one of ano
 		eventuallyReady(ctx, again)
 		restored := redisKeys(ctx, redisClient(ctx, again, again.Name))
 		Expect(missing(confirmed, restored)).To(BeEmpty(), "of %d confirmed before the backup", len(confirmed))
-		Expect(missing(restored, w.Attempted())).To(BeEmpty(), "nobody wrote it")
+		Expect(missing(restored, w.Attempted())).To(BeEmpty(), "no client wrote it")
 	})
 })

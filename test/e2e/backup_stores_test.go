@@ -25,14 +25,14 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
-// badStore is one that a backup cannot be written to, until it is mended.
+// badStore is one that a backup cannot be written to, until it is repaired.
 type badStore struct {
 	store commonv1.BackupStore
 	// words are the store's own, or the network's.
 	words string
 	// lasting: another attempt is made only minutes later.
 	lasting bool
-	mend    func()
+	repair  func()
 	// files of the store: what there is in a bucket or on a volume, unfinished uploads included.
 	files func() []string
 }
@@ -62,7 +62,7 @@ var _ = Describe("A backup to a store", Label(faults), longest, Ordered, Continu
 		})
 	}
 	// secret of the store, of which one key is wrong.
-	secret := func(ctx context.Context, name, key string, right, wrong []byte) (mend func()) {
+	secret := func(ctx context.Context, name, key string, right, wrong []byte) (repair func()) {
 		GinkgoHelper()
 		made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{
 			"accessKeyID": []byte(s3.AccessKeyID), "secretAccessKey": []byte(s3.SecretAccessKey)}}
@@ -71,7 +71,7 @@ var _ = Describe("A backup to a store", Label(faults), longest, Ordered, Continu
 		return func() { edit(ctx, made, func(s *corev1.Secret) { s.Data[key] = right }) }
 	}
 
-	DescribeTable("tells in its words why there is none, leaves nothing behind, and is made once that is mended",
+	DescribeTable("says in its words why there is none, leaves nothing behind, and is made once that is fixed",
 		func(ctx SpecContext, name string, harm func(ctx context.Context, name string) badStore) {
 			is := harm(ctx, name)
 			options := commonv1.BackupOptions{Store: is.store, Verify: ptr.To(false)}
@@ -93,8 +93,8 @@ var _ = Describe("A backup to a store", Label(faults), longest, Ordered, Continu
 			}
 			Expect(is.files()).To(BeEmpty())
 
-			is.mend()
-			if is.lasting { // whoever has mended it does not wait for minutes either
+			is.repair()
+			if is.lasting { // a user who has fixed it does not wait for minutes either
 				Expect(k8s.Delete(ctx, made)).To(Succeed())
 				eventuallyGone(ctx, made)
 				made = redisBackup(name, "source", options)
@@ -107,7 +107,7 @@ var _ = Describe("A backup to a store", Label(faults), longest, Ordered, Continu
 		},
 		Entry("that refuses the login", "login", func(ctx context.Context, name string) badStore {
 			is := badStore{store: *g.store.DeepCopy(), words: "SignatureDoesNotMatch", lasting: true}
-			is.mend = secret(ctx, "login-keys", "secretAccessKey", []byte(s3.SecretAccessKey), []byte("wrong"))
+			is.repair = secret(ctx, "login-keys", "secretAccessKey", []byte(s3.SecretAccessKey), []byte("wrong"))
 			is.store.S3.SecretName = "login-keys"
 			is.files = func() []string { return inBucket(ctx, name) }
 			return is
@@ -115,15 +115,15 @@ var _ = Describe("A backup to a store", Label(faults), longest, Ordered, Continu
 		Entry("whose certificate is of another authority", "authority", func(ctx context.Context, name string) badStore {
 			is := badStore{store: *b.store.DeepCopy(), words: "certificate signed by unknown authority", lasting: true}
 			right := secretOf(ctx, "s3-tls").Data["ca.crt"]
-			is.mend = secret(ctx, "other-ca", "ca.crt", right, authority.New("other").PEM())
+			is.repair = secret(ctx, "other-ca", "ca.crt", right, authority.New("other").PEM())
 			is.store.S3.CASecretName = "other-ca"
 			is.files = func() []string { return inBucket(ctx, name) }
 			return is
 		}),
-		Entry("that nobody reaches", "unreachable", func(ctx context.Context, name string) badStore {
+		Entry("that cannot be reached", "unreachable", func(ctx context.Context, name string) badStore {
 			service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s3", Namespace: shared}}
 			lead := func(to string) { edit(ctx, service, func(s *corev1.Service) { s.Spec.Selector["app"] = to }) }
-			lead("nobody")
+			lead("nowhere")
 			Eventually(func(ctx context.Context) error { // kube-proxy follows within a second
 				conn, err := network.Dial(ctx, traffic.Service{Namespace: shared, Name: "s3", Port: s3Port})
 				if err == nil {
@@ -131,13 +131,13 @@ var _ = Describe("A backup to a store", Label(faults), longest, Ordered, Continu
 				}
 				return err
 			}).WithContext(ctx).Should(MatchError(ContainSubstring("refused")))
-			mend := sync.OnceFunc(func() { lead("s3") })
-			DeferCleanup(mend) // other rows use the Service, too
-			return badStore{store: b.store, words: "connection refused", mend: mend,
+			repair := sync.OnceFunc(func() { lead("s3") })
+			DeferCleanup(repair) // other rows use the Service, too
+			return badStore{store: b.store, words: "connection refused", repair: repair,
 				files: func() []string { return inBucket(ctx, name) }}
 		}),
 		Entry("that is full, on S3", "full", func(ctx context.Context, name string) badStore {
-			return badStore{store: g.store, words: "XMinioStorageFull: " + fullWords, mend: g.fill(shared + "/" + name),
+			return badStore{store: g.store, words: "XMinioStorageFull: " + fullWords, repair: g.fill(shared + "/" + name),
 				files: func() []string { return inBucket(ctx, name) }}
 		}),
 		Entry("that is full, on a volume", "full-disk", func(ctx context.Context, name string) badStore {
@@ -152,7 +152,7 @@ var _ = Describe("A backup to a store", Label(faults), longest, Ordered, Continu
 			}})
 			ballast := filepath.Join(folder, "ballast")
 			Expect(os.WriteFile(ballast, randomBytes(8<<20), 0o600)).To(Succeed())
-			return badStore{store: builders.Volume(name), words: "the volume is full", mend: func() { Expect(os.Remove(ballast)).To(Succeed()) },
+			return badStore{store: builders.Volume(name), words: "the volume is full", repair: func() { Expect(os.Remove(ballast)).To(Succeed()) },
 				files: func() []string { return filesIn(folder, "ballast") }}
 		}),
 	)
@@ -163,10 +163,10 @@ var _ = Describe("A backup to a store", Label(faults), longest, Ordered, Continu
 		DeferCleanup(g.slow, 0)
 		made := redisBackup("slow", "source", commonv1.BackupOptions{Store: g.store})
 		create(ctx, made)
-		begun := time.Now()
+		start := time.Now()
 		eventually(ctx, made, commonv1.ConditionComplete, metav1.ConditionTrue)
 		Expect(made.Status.Run.Attempt).To(BeEquivalentTo(1), "of %+v", made.Status.Run)
-		Expect(time.Since(begun)).To(BeNumerically(">", 2*time.Second*twoParts/rate), "the store was not slow, neither to write nor to read")
+		Expect(time.Since(start)).To(BeNumerically(">", 2*time.Second*twoParts/rate), "the store was not slow, neither to write nor to read")
 		Expect(inBucket(ctx, made.Name)).To(Equal(objectsOf(made.Name, made.Status.LastVerified.Name, "redis")))
 	})
 })

@@ -63,7 +63,7 @@ type canary struct {
 	places  map[string]string // what was read there
 }
 
-// storeControl is what may be known of the store: it is found where the runner is told of it.
+// storeControl is what may be known of the store: it is found where the runner gets it.
 const storeControl = `"bucket":"` + s3.Bucket + `"`
 
 // newCanary knows the store's key, and with which password a runner logs in to a redis.
@@ -105,7 +105,8 @@ func (c *canary) lookAfterwards(ctx context.Context) {
 	GinkgoHelper()
 	c.places["the objects"] = kubectl(ctx, "get", "etcdbackups,redisbackups,etcdclusters,redis,configmaps", "--output=yaml")
 	c.places["the events"] = kubectl(ctx, "get", "events", "--output=yaml")
-	c.places["the managers' logs"] = kubectl(ctx, "logs", "--namespace", operatorNamespace, "--selector=control-plane=controller-manager", "--tail=-1")
+	c.places["the managers' logs"] = kubectl(ctx, "logs", "--namespace", operatorNamespace, "--selector=control-plane=controller-manager",
+		"--tail=-1")
 	c.places["the managers' metrics"] = managersMetrics(ctx)
 	Expect(c.places["the objects"]).To(ContainSubstring("bucket: " + s3.Bucket))
 	Expect(c.places["the events"]).To(ContainSubstring(commonv1.ReasonBackupVerified))
@@ -122,7 +123,7 @@ func (c *canary) areNowhere(ctx context.Context) {
 	}
 }
 
-// foundIn tells which secrets a text has, as they are or in base64.
+// foundIn returns which secrets a text has, as they are or in base64.
 func (c *canary) foundIn(text string) (found []string) {
 	for what, secret := range c.secrets {
 		if strings.Contains(text, secret) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret))) {
@@ -149,7 +150,8 @@ func managersMetrics(ctx context.Context) string {
 	all := ""
 	for _, manager := range managers {
 		read := func(ctx context.Context) (string, error) {
-			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+net.JoinHostPort(manager.Status.PodIP, "8443")+"/metrics", nil)
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+net.JoinHostPort(manager.Status.PodIP, "8443")+"/metrics",
+				nil)
 			if err != nil {
 				return "", err
 			}
@@ -186,7 +188,8 @@ var _ = Describe("Backups", Label(faults), func() {
 		eventuallyReady(ctx, r)
 		puts, writes := puttingBy(ctx, dialEtcd(e, nil)), writing(ctx, r)
 
-		ofEtcd := etcdBackup("keys", e.Name, commonv1.BackupOptions{Store: b.store, Retention: &commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}})
+		ofEtcd := etcdBackup("keys", e.Name, commonv1.BackupOptions{Store: b.store,
+			Retention: &commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}})
 		ofRedis := redisBackup("data", r.Name, commonv1.BackupOptions{Store: b.store})
 		create(ctx, ofEtcd)
 		create(ctx, ofRedis)
@@ -204,7 +207,8 @@ var _ = Describe("Backups", Label(faults), func() {
 		create(ctx, ofEtcd)
 		eventually(ctx, ofEtcd, commonv1.ConditionComplete, metav1.ConditionTrue)
 		Expect(ofEtcd.Status.LastVerified.Name).NotTo(Equal(first))
-		Expect(b.names(ctx)).To(Equal(append(objectsOf("data", ofRedis.Status.LastVerified.Name, "redis"), objectsOf("keys", ofEtcd.Status.LastVerified.Name, "etcd")...)))
+		Expect(b.names(ctx)).To(Equal(append(objectsOf("data", ofRedis.Status.LastVerified.Name, "redis"),
+			objectsOf("keys", ofEtcd.Status.LastVerified.Name, "etcd")...)))
 
 		puts.hasLostNothing(ctx)
 		Expect(writes.Refusals()).To(BeEmpty())

@@ -27,7 +27,8 @@ var _ = Describe("A drain of a set of 3", func() {
 		create(ctx, e)
 		eventuallyReady(ctx, e)
 		eventuallyAnswers(ctx, e, 80)
-		load := traffic.StartLoad(traffic.At(offered(ctx, e).Spec.ClusterIP), traffic.Service{Namespace: namespace, Name: "web", Port: 80}, "/", 50)
+		load := traffic.StartLoad(traffic.At(offered(ctx, e).Spec.ClusterIP), traffic.Service{Namespace: namespace, Name: "web", Port: 80}, "/",
+			50)
 		drain(ctx, "easyservice", e)
 		seen := load.Stop()
 		Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.First)

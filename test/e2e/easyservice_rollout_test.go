@@ -51,7 +51,8 @@ var _ = Describe("EasyService:", func() {
 			}
 		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed())
 		seen := load.Stop()
-		AddReportEntry(fmt.Sprintf("a rolling update under load: %d requests in %s, %d failed, the slowest took %s", seen.Requests, seen.Lasted.Round(time.Second), seen.Failed, seen.Slowest))
+		AddReportEntry(fmt.Sprintf("a rolling update under load: %d requests in %s, %d failed, the slowest took %s", seen.Requests,
+			seen.Lasted.Round(time.Second), seen.Failed, seen.Slowest))
 		Expect(seen.Failed).To(BeZero(), "%v", seen.First)
 		Expect(float64(seen.Requests)).To(BeNumerically(">", 0.9*rate*seen.Lasted.Seconds()))
 		refresh(ctx, e)
@@ -73,13 +74,15 @@ var _ = Describe("EasyService:", func() {
 		Eventually(func(g Gomega) {
 			refresh(ctx, e)
 			g.Expect(condition(e, commonv1.ConditionDegraded)).To(And(
-				HaveField("Status", metav1.ConditionTrue), HaveField("Reason", commonv1.ReasonRolledBack), HaveField("Message", ContainSubstring("127.0.0.1:9/nothing/here:1")),
+				HaveField("Status", metav1.ConditionTrue), HaveField("Reason", commonv1.ReasonRolledBack),
+				HaveField("Message", ContainSubstring("127.0.0.1:9/nothing/here:1")),
 			))
 			g.Expect(podsOf(ctx, "easyservice", "web")).To(ConsistOf(HaveField("UID", before[0].UID), HaveField("UID", before[1].UID)))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(deployment(ctx, e).Spec.Template).To(Equal(good.Spec.Template))
 		Expect(condition(e, commonv1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
-		Expect(condition(e, commonv1.ConditionReady)).To(And(HaveField("Status", metav1.ConditionFalse), HaveField("Reason", commonv1.ReasonRolledBack)))
+		Expect(condition(e, commonv1.ConditionReady)).To(And(HaveField("Status", metav1.ConditionFalse),
+			HaveField("Reason", commonv1.ReasonRolledBack)))
 		Expect(e.Status.LastRollout.Result).To(Equal(appv1.RolloutRolledBack))
 		eventuallyAnswers(ctx, e, 80)
 
@@ -91,37 +94,41 @@ var _ = Describe("EasyService:", func() {
 		eventuallyAnswers(ctx, e, 80)
 	})
 
-	It("fails no request of 200 per second while its targetPort moves, nor when a release that moves it is taken back", Serial, Label(faults), func(ctx SpecContext) {
-		e := web(3, func(s *appv1.EasyServiceSpec) {
-			s.Strategy = &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](20)}
-		})
-		create(ctx, e)
-		eventuallyReady(ctx, e)
-		eventuallyAnswers(ctx, e, 80)
-		load := traffic.StartLoad(traffic.At(offered(ctx, e).Spec.ClusterIP), traffic.Service{Namespace: e.Namespace, Name: e.Name, Port: 80}, "/", 200)
-		move := func(to int, image string) {
-			edit(ctx, e, func(e *appv1.EasyService) {
-				e.Spec.Image, e.Spec.Ports[0].TargetPort = image, ptr.To(intstr.FromInt(to))
-				e.Spec.Command = []string{"sh", "-c", fmt.Sprintf("sed -i 's/80;/%d;/' /etc/nginx/conf.d/default.conf && exec nginx -g 'daemon off;'", to)}
+	It("fails no request of 200 per second while its targetPort moves, nor when a release that moves it is taken back", Serial, Label(faults),
+		func(ctx SpecContext) {
+			e := web(3, func(s *appv1.EasyServiceSpec) {
+				s.Strategy = &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](20)}
 			})
-		}
-		move(8080, nginxImage)
-		eventuallyReady(ctx, e)
-		moved := e.Status.StableReplicaSet
+			create(ctx, e)
+			eventuallyReady(ctx, e)
+			eventuallyAnswers(ctx, e, 80)
+			load := traffic.StartLoad(traffic.At(offered(ctx, e).Spec.ClusterIP), traffic.Service{Namespace: e.Namespace, Name: e.Name, Port: 80},
+				"/", 200)
+			move := func(to int, image string) {
+				edit(ctx, e, func(e *appv1.EasyService) {
+					e.Spec.Image, e.Spec.Ports[0].TargetPort = image, ptr.To(intstr.FromInt(to))
+					e.Spec.Command = []string{"sh", "-c", fmt.Sprintf("sed -i 's/80;/%d;/' /etc/nginx/conf.d/default.conf && exec nginx -g 'daemon off;'",
+						to)}
+				})
+			}
+			move(8080, nginxImage)
+			eventuallyReady(ctx, e)
+			moved := e.Status.StableReplicaSet
 
-		// Nothing listens on the node's discard port: the refusal is quick and local.
-		move(9090, "127.0.0.1:9/nothing/here:1")
-		Eventually(func(g Gomega) {
-			refresh(ctx, e)
-			g.Expect(condition(e, commonv1.ConditionDegraded).Reason).To(Equal(commonv1.ReasonRolledBack))
-			g.Expect(podsOf(ctx, "easyservice", "web")).To(HaveLen(3))
-		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed())
-		Expect(e.Status.StableReplicaSet).To(Equal(moved))
-		eventuallyAnswers(ctx, e, 80)
-		seen := load.Stop()
-		AddReportEntry(fmt.Sprintf("a targetPort that moves, and a rollback, under load: %d requests in %s, %d failed, the slowest took %s", seen.Requests, seen.Lasted.Round(time.Second), seen.Failed, seen.Slowest))
-		Expect(seen.Failed).To(BeZero(), "%v", seen.First)
-	})
+			// Nothing listens on the node's discard port: the refusal is quick and local.
+			move(9090, "127.0.0.1:9/nothing/here:1")
+			Eventually(func(g Gomega) {
+				refresh(ctx, e)
+				g.Expect(condition(e, commonv1.ConditionDegraded).Reason).To(Equal(commonv1.ReasonRolledBack))
+				g.Expect(podsOf(ctx, "easyservice", "web")).To(HaveLen(3))
+			}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed())
+			Expect(e.Status.StableReplicaSet).To(Equal(moved))
+			eventuallyAnswers(ctx, e, 80)
+			seen := load.Stop()
+			AddReportEntry(fmt.Sprintf("a targetPort that moves, and a rollback, under load: %d requests in %s, %d failed, the slowest took %s",
+				seen.Requests, seen.Lasted.Round(time.Second), seen.Failed, seen.Slowest))
+			Expect(seen.Failed).To(BeZero(), "%v", seen.First)
+		})
 
 	It("returns from a release without ports that stops a second after each start, and never calls it ready", func(ctx SpecContext) {
 		e := web(1, func(s *appv1.EasyServiceSpec) {

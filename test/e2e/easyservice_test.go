@@ -92,7 +92,8 @@ var _ = Describe("EasyService", func() {
 		eventuallyReady(ctx, e)
 		held := offered(ctx, e).Spec.Ports[0].NodePort
 		for _, port := range []appv1.Port{
-			{Name: "web", Port: 80}, {Name: "web", Port: 8080, TargetPort: ptr.To(intstr.FromInt32(80))}, {Name: "http", Port: 8080, TargetPort: ptr.To(intstr.FromInt32(80))}, {Name: "http", Port: 80},
+			{Name: "web", Port: 80}, {Name: "web", Port: 8080, TargetPort: ptr.To(intstr.FromInt32(80))},
+			{Name: "http", Port: 8080, TargetPort: ptr.To(intstr.FromInt32(80))}, {Name: "http", Port: 80},
 		} {
 			edit(ctx, e, func(e *appv1.EasyService) { e.Spec.Ports = []appv1.Port{port} })
 			Eventually(func(g Gomega) {
@@ -105,7 +106,7 @@ var _ = Describe("EasyService", func() {
 		}
 	})
 
-	It("makes its children anew when they are deleted", func(ctx SpecContext) {
+	It("recreates its children when they are deleted", func(ctx SpecContext) {
 		e := web(2)
 		create(ctx, e)
 		eventuallyReady(ctx, e)
@@ -165,7 +166,7 @@ var _ = Describe("EasyService", func() {
 
 	It("says that a node port is taken, and takes it when it is free", func(ctx SpecContext) {
 		first, second := web(1), web(1)
-		// Of the lower numbers, which no Service beside is given by lot.
+		// Of the lower numbers, which no other Service is given by lot.
 		first.Spec.Ports[0].NodePort = 30061
 		create(ctx, first)
 		eventuallyReady(ctx, first)

@@ -185,8 +185,8 @@ type configMapWriter struct {
 	stop    func()
 }
 
-// writeConfigMaps begins to write, until stop is called or the spec ends. A write of which it is not known whether it took place is
-// tried again until it is acknowledged: by then, none of before can arrive any more.
+// writeConfigMaps starts to write, until stop is called or the spec ends. A write of which it is not known whether it took place is
+// tried again until it is acknowledged: by then, no earlier one can arrive any more.
 func writeConfigMaps(ctx context.Context, clients kubernetes.Interface) *configMapWriter {
 	const configMaps = 20
 	w := &configMapWriter{clients: clients.CoreV1().ConfigMaps(metav1.NamespaceDefault), acked: map[string]version{}}
@@ -215,17 +215,17 @@ func writeConfigMaps(ctx context.Context, clients kubernetes.Interface) *configM
 }
 
 // write makes the ConfigMap, or updates it as it was just read.
-func (w *configMapWriter) write(ctx context.Context, name, number string) (version, error) {
+func (c *configMapWriter) write(ctx context.Context, name, number string) (version, error) {
 	ctx, done := context.WithTimeout(ctx, 5*time.Second)
 	defer done()
 	data := map[string]string{"number": number}
-	cm, err := w.clients.Get(ctx, name, metav1.GetOptions{})
+	cm, err := c.clients.Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		cm, err = w.clients.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}, metav1.CreateOptions{})
+		cm, err = c.clients.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}, metav1.CreateOptions{})
 	case err == nil:
 		cm.Data = data
-		cm, err = w.clients.Update(ctx, cm, metav1.UpdateOptions{})
+		cm, err = c.clients.Update(ctx, cm, metav1.UpdateOptions{})
 	}
 	if err != nil {
 		return version{}, err
@@ -233,10 +233,10 @@ func (w *configMapWriter) write(ctx context.Context, name, number string) (versi
 	return versionOf(cm), nil
 }
 
-// goesOn waits until further writes are acknowledged.
-func (w *configMapWriter) goesOn(ctx context.Context) {
+// continues waits until further writes are acknowledged.
+func (c *configMapWriter) goesOn(ctx context.Context) {
 	GinkgoHelper()
-	Eventually(w.count.Load).WithContext(ctx).Should(BeNumerically(">", w.count.Load()+40))
+	Eventually(c.count.Load).WithContext(ctx).Should(BeNumerically(">", c.count.Load()+40))
 }
 
 // configMapWatch is an informer that is never started again.
@@ -244,7 +244,7 @@ type configMapWatch struct {
 	informer cache.SharedIndexInformer
 }
 
-// watchConfigMaps begins to watch what writeConfigMaps writes, until the spec ends.
+// watchConfigMaps starts to watch what writeConfigMaps writes, until the spec ends.
 func watchConfigMaps(ctx context.Context, clients kubernetes.Interface) configMapWatch {
 	GinkgoHelper()
 	informer := coreinformers.NewConfigMapInformer(clients, metav1.NamespaceDefault, 0, nil)

@@ -126,11 +126,11 @@ var _ = Describe("EtcdCluster", func() {
 		w.hasLostNothing(ctx)
 	})
 
-	It("goes on from one member's data only when a human allows it", Label(faults), func(ctx SpecContext) {
+	It("continues from one member's data only when a human allows it", Label(faults), func(ctx SpecContext) {
 		e := builders.EtcdCluster("last").Storage("128Mi").Build()
 		w := keeps(ctx, e)
 		w.stop()
-		Eventually(func() string { // what a member has not applied may be dropped when it goes on alone
+		Eventually(func() string { // what a member has not applied may be dropped when it continues alone
 			return kubectl(ctx, "exec", "last-2", "--container", "etcd", "--", "etcdctl", "get", w.lastKey(), "--consistency=s", "--keys-only")
 		}).WithContext(ctx).Should(ContainSubstring(w.lastKey()))
 		pods := podsOf(ctx, "etcd", "last")
@@ -255,13 +255,14 @@ func eventuallyOwnsClaims(ctx context.Context, e *databasev1alpha1.EtcdCluster, 
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// letStatefulSetOwnClaims leaves everything as release 0.2.0-rc.1 did with retention Delete, and lets the operator go on.
+// letStatefulSetOwnClaims leaves everything as release 0.2.0-rc.1 did with retention Delete, and lets the operator continue.
 func letStatefulSetOwnClaims(ctx context.Context, e *databasev1alpha1.EtcdCluster) {
 	GinkgoHelper()
 	edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Paused = true })
 	eventually(ctx, e, commonv1.ConditionPaused, metav1.ConditionTrue)
 	for _, claim := range claimsOf(ctx, e) {
-		kubectl(ctx, "patch", "persistentvolumeclaim", claim.Name, "--namespace", namespace, "--type=merge", "--patch", `{"metadata":{"ownerReferences":null}}`)
+		kubectl(ctx, "patch", "persistentvolumeclaim", claim.Name, "--namespace", namespace, "--type=merge", "--patch",
+			`{"metadata":{"ownerReferences":null}}`)
 	}
 	kubectl(ctx, "patch", "statefulset", e.Name, "--namespace", namespace, "--type=merge", // its controller looks at the claims then
 		"--patch", `{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Delete","whenScaled":"Delete"}}}`)
@@ -293,7 +294,7 @@ type putter struct {
 	stop   func()
 }
 
-// puttingBy begins to put keys by a client, until the spec ends or stop is called.
+// puttingBy starts to put keys by a client, until the spec ends or stop is called.
 func puttingBy(ctx context.Context, etcd *clientv3.Client) *putter {
 	GinkgoHelper()
 	return puttingUnder(ctx, etcd, "key-")
@@ -328,40 +329,40 @@ func puttingUnder(ctx context.Context, etcd *clientv3.Client, prefix string) *pu
 	return w
 }
 
-// goesOn waits until further keys are acknowledged.
-func (w *putter) goesOn(ctx context.Context) {
+// continues waits until further keys are acknowledged.
+func (p *putter) goesOn(ctx context.Context) {
 	GinkgoHelper()
-	Eventually(w.acked.Load).WithContext(ctx).Should(BeNumerically(">", w.acked.Load()+20))
+	Eventually(p.acked.Load).WithContext(ctx).Should(BeNumerically(">", p.acked.Load()+20))
 }
 
 // confirmed are the keys that were acknowledged so far.
-func (w *putter) confirmed() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.keys)
+func (p *putter) confirmed() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.keys)
 }
 
 // attempted are the keys that were sent so far, acknowledged or not.
-func (w *putter) attempted() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.tried)
+func (p *putter) attempted() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.tried)
 }
 
 // lastKey is the last one that was acknowledged.
-func (w *putter) lastKey() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.keys[len(w.keys)-1]
+func (p *putter) lastKey() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.keys[len(p.keys)-1]
 }
 
 // hasLostNothing ends the writing, and reads all keys that were acknowledged.
-func (w *putter) hasLostNothing(ctx context.Context) {
+func (p *putter) hasLostNothing(ctx context.Context) {
 	GinkgoHelper()
-	w.stop()
+	p.stop()
 	var kept map[string]bool
 	Eventually(func(ctx context.Context) error {
-		reply, err := w.etcd.Get(ctx, w.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		reply, err := p.etcd.Get(ctx, p.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 		kept = map[string]bool{}
 		if err == nil {
 			for _, kv := range reply.Kvs {
@@ -371,10 +372,10 @@ func (w *putter) hasLostNothing(ctx context.Context) {
 		return err
 	}).WithContext(ctx).Should(Succeed())
 	var lost []string
-	for _, key := range w.keys {
+	for _, key := range p.keys {
 		if !kept[key] {
 			lost = append(lost, key)
 		}
 	}
-	Expect(lost).To(BeEmpty(), "of %d that were acknowledged", len(w.keys))
+	Expect(lost).To(BeEmpty(), "of %d that were acknowledged", len(p.keys))
 }

@@ -66,7 +66,7 @@ var _ = Describe("EtcdCluster with a backup by a schedule", func() {
 		for _, pod := range podsOf(ctx, "etcd", e.Name) {
 			Expect(pod.UID).NotTo(Equal(before[pod.Name]))
 			made := pod.CreationTimestamp.Add(time.Second) // it is in whole seconds
-			Expect(verified.LastModified).To(BeTemporally("<=", made), "%s was made anew before", pod.Name)
+			Expect(verified.LastModified).To(BeTemporally("<=", made), "%s was recreated before", pod.Name)
 		}
 		Eventually(func(g Gomega) { // what is in the bucket stays
 			var left databasev1alpha1.EtcdBackupList

@@ -31,7 +31,7 @@ func etcdRestore(name, cluster string, from commonv1.BackupReference) *databasev
 }
 
 var _ = Describe("EtcdRestore", func() {
-	It("puts a backup in the place of the data, and watches of before notice", func(ctx SpecContext) {
+	It("puts a backup in the place of the data, and earlier watches notice", func(ctx SpecContext) {
 		claim(ctx, "backups")
 		e := builders.EtcdCluster("keys").Storage("128Mi").Build()
 		create(ctx, e)
@@ -56,12 +56,12 @@ var _ = Describe("EtcdRestore", func() {
 		By("refusing a backup that is not there, before anything is touched")
 		pods := podUIDs(ctx, "etcd", "keys")
 		missing := from
-		missing.Name = "nobody"
+		missing.Name = "missing"
 		bad := etcdRestore("bad", e.Name, missing)
 		create(ctx, bad)
 		Eventually(func(g Gomega) {
 			refresh(ctx, bad)
-			g.Expect(condition(bad, commonv1.ConditionProgressing).Message).To(ContainSubstring("nobody"))
+			g.Expect(condition(bad, commonv1.ConditionProgressing).Message).To(ContainSubstring("missing"))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(podUIDs(ctx, "etcd", "keys")).To(Equal(pods))
 		Expect(k8s.Delete(ctx, bad)).To(Succeed())
@@ -75,8 +75,9 @@ var _ = Describe("EtcdRestore", func() {
 		Expect(etcdKeys(ctx, etcd)).To(ConsistOf("before"))
 		watching, stop := context.WithTimeout(ctx, time.Minute)
 		defer stop()
-		told := <-etcd.Watch(watching, "after", clientv3.WithRev(after))
-		Expect(told.CompactRevision).To(BeNumerically(">", after), "a watch of before goes on as if nothing had been: %v", told.Err())
+		response := <-etcd.Watch(watching, "after", clientv3.WithRev(after))
+		Expect(response.CompactRevision).To(BeNumerically(">", after), "an earlier watch continues as if nothing had happened: %v",
+			response.Err())
 		Expect(put("later")).To(BeNumerically(">", after))
 	}, longest)
 

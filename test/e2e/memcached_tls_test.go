@@ -37,7 +37,7 @@ var _ = Describe("Memcached over TLS", longest, func() {
 	}
 	BeforeEach(func() { by = authority.New("e2e") })
 
-	It("lets nobody in without TLS or without a certificate, and loads a renewed one while its items stay", func(ctx SpecContext) {
+	It("admits no client without TLS or without a certificate, and loads a renewed one while its items stay", func(ctx SpecContext) {
 		create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "users"}, StringData: map[string]string{"users": "app:secret\n"}})
 		m, certificate := secured(ctx, func(s *cachev1alpha1.MemcachedSpec) {
 			s.TLS.ClientAuth = cachev1alpha1.MemcachedClientAuthRequire
@@ -87,7 +87,7 @@ var _ = Describe("Memcached over TLS", longest, func() {
 		Expect(asks(ctx, network, m, m.Spec.Port)).NotTo(Succeed())
 	})
 
-	It("comes to a cache whose clients in the clear go on at the port that they know", func(ctx SpecContext) {
+	It("comes to a cache whose clients in the clear continue at the port that they know", func(ctx SpecContext) {
 		create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cache-tls"}, Type: corev1.SecretTypeTLS, Data: issue()})
 		m := builders.Memcached("cache").Size(2).Memory("16Mi").
 			With(func(s *cachev1alpha1.MemcachedSpec) {
@@ -119,7 +119,8 @@ var _ = Describe("Memcached over TLS", longest, func() {
 		// The rollout stands at its first node, which finds no place: the other is as before.
 		Eventually(func(g Gomega) {
 			now := podUIDs(ctx, "memcached", m.Name)
-			g.Expect(now).To(And(HaveKey("cache-1"), HaveKeyWithValue("cache-0", before["cache-0"]), Not(HaveKeyWithValue("cache-1", before["cache-1"]))))
+			g.Expect(now).To(And(HaveKey("cache-1"), HaveKeyWithValue("cache-0", before["cache-0"]),
+				Not(HaveKeyWithValue("cache-1", before["cache-1"]))))
 		}).WithContext(ctx).Should(Succeed())
 		clearClientsServed()
 
@@ -139,7 +140,7 @@ func asks(ctx context.Context, over traffic.Network, m *cachev1alpha1.Memcached,
 	if err != nil {
 		return err
 	}
-	defer c.Close() //nolint:errcheck // it was told
+	defer c.Close() //nolint:errcheck // the connection was ended by a command
 	_, _, err = c.Get("nothing")
 	return err
 }

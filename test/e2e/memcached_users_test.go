@@ -23,7 +23,7 @@ import (
 
 var _ = Describe("Memcached with users", func() {
 	// With LONG=1 nodes are replaced at the pace that they are by default.
-	It("lets in whoever knows the password, and while it changes whoever knows the one or the other", func(ctx SpecContext) {
+	It("admits a client that knows the password, and while it changes one that knows the old or the new", func(ctx SpecContext) {
 		pace, rollout := time.Second, &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](1)}
 		if os.Getenv("LONG") != "" {
 			pace, rollout = 30*time.Second, nil
@@ -68,7 +68,7 @@ func letsIn(ctx context.Context, m *cachev1alpha1.Memcached, passwords ...string
 	if err != nil {
 		return err
 	}
-	defer c.Close() //nolint:errcheck // it was told
+	defer c.Close() //nolint:errcheck // the connection was ended by a command
 	for _, password := range passwords {
 		if err = c.Login("app", password); err == nil {
 			return nil

@@ -33,7 +33,7 @@ func create(ctx context.Context, obj client.Object) {
 	Expect(k8s.Create(ctx, obj)).To(Succeed())
 }
 
-// refresh reads an object anew.
+// refresh reads an object again.
 func refresh(ctx context.Context, obj client.Object) {
 	GinkgoHelper()
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
@@ -62,7 +62,7 @@ func condition(obj object, conditionType string) metav1.Condition {
 	return *found
 }
 
-// eventually reads the object anew until its condition has a status, and
+// eventually reads the object again until its condition has a status, and
 // gives that condition.
 func eventually(ctx context.Context, obj object, conditionType string, status metav1.ConditionStatus) metav1.Condition {
 	GinkgoHelper()

@@ -38,9 +38,14 @@ var _ = Describe("The leading manager", Serial, Label(faults), func() {
 		}
 		eventuallyAnswers(ctx, web, 80)
 		w := writing(ctx, redis)
-		Eventually(func() egov1.ProcessState { refresh(ctx, command); return command.Status.Prosta }).WithContext(ctx).Should(Equal(egov1.Running))
+		Eventually(func() egov1.ProcessState {
+			refresh(ctx,
+				command)
+			return command.Status.Prosta
+		}).WithContext(ctx).Should(Equal(egov1.Running))
 		before := containers(ctx)
-		load := traffic.StartLoad(traffic.At(offered(ctx, web).Spec.ClusterIP), traffic.Service{Namespace: namespace, Name: web.Name, Port: 80}, "/", 50)
+		load := traffic.StartLoad(traffic.At(offered(ctx, web).Spec.ClusterIP), traffic.Service{Namespace: namespace, Name: web.Name, Port: 80},
+			"/", 50)
 
 		leader := leading(ctx)
 		killed := time.Now()
@@ -54,7 +59,11 @@ var _ = Describe("The leading manager", Serial, Label(faults), func() {
 		next := builders.Memcached("next").Size(1).Memory("16Mi").Build()
 		create(ctx, next)
 		eventuallyReady(ctx, next)
-		Eventually(func() egov1.ProcessState { refresh(ctx, command); return command.Status.Prosta }).WithContext(ctx).Should(Equal(egov1.Succeeded))
+		Eventually(func() egov1.ProcessState {
+			refresh(ctx,
+				command)
+			return command.Status.Prosta
+		}).WithContext(ctx).Should(Equal(egov1.Succeeded))
 		Expect(command.Status.Attempts).To(HaveLen(1))
 		seen := load.Stop()
 		Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.First)
@@ -96,7 +105,7 @@ func leading(ctx context.Context) corev1.Pod {
 	return pods[i]
 }
 
-// killLeader removes the leading manager's pod without grace: it can finish nothing, and nobody
+// killLeader removes the leading manager's pod without grace: it can finish nothing, and no one
 // reports its end.
 func killLeader(ctx context.Context) {
 	GinkgoHelper()

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// paceOfWrites is how many a paced writer begins each second.
+	// paceOfWrites is how many a paced writer starts each second.
 	paceOfWrites = 200
 	// pacedWriters write at once: one that waits holds no other back.
 	pacedWriters = 16
@@ -26,7 +26,7 @@ type paced struct {
 	failures []string
 }
 
-// pacing begins to write.
+// pacing starts to write.
 func pacing(ctx context.Context, write func(ctx context.Context, n int) error) *paced {
 	w, due := &paced{}, make(chan time.Time)
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -61,7 +61,7 @@ func pacing(ctx context.Context, write func(ctx context.Context, n int) error) *
 	return w
 }
 
-func (w *paced) one(ctx context.Context, due time.Time, write func(context.Context) error) {
+func (p *paced) one(ctx context.Context, due time.Time, write func(context.Context) error) {
 	limited, done := context.WithTimeout(ctx, pacedLimit)
 	defer done()
 	err := write(limited)
@@ -72,36 +72,36 @@ func (w *paced) one(ctx context.Context, due time.Time, write func(context.Conte
 			err = write(limited)
 		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch {
 	case err == nil:
-		w.times = append(w.times, time.Since(due))
+		p.times = append(p.times, time.Since(due))
 	case ctx.Err() == nil: // or the spec has ended
-		w.failures = append(w.failures, fmt.Sprintf("%s: %v", time.Now().Format(time.StampMilli), err))
+		p.failures = append(p.failures, fmt.Sprintf("%s: %v", time.Now().Format(time.StampMilli), err))
 	}
 }
 
 // count is how many were written since take.
-func (w *paced) count() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.times)
+func (p *paced) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.times)
 }
 
-// failed are the writes that were, since the beginning.
-func (w *paced) failed() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.failures)
+// failed are the writes that were, since the start.
+func (p *paced) failed() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.failures)
 }
 
 // take gives how long each write since the last take took, from when it was due, sorted.
-func (w *paced) take() []time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	taken := w.times
-	w.times = nil
+func (p *paced) take() []time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	taken := p.times
+	p.times = nil
 	slices.Sort(taken)
 	return taken
 }

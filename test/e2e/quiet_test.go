@@ -48,9 +48,9 @@ func operatorRequests(since audit.Position, test func(audit.Request) bool) []aud
 // busy is any request but a lease's and a watch that is opened again.
 func busy(r audit.Request) bool { return r.Resource != "leases" && r.Verb != "watch" }
 
-// readAnew is what a new leader reads, each once: the Secrets and ConfigMaps that objects name, and those that the operator
+// readAtStart is what a new leader reads, each once: the Secrets and ConfigMaps that objects name, and those that the operator
 // made for its objects, to compare them. The caches have no content of any.
-func readAnew(ctx context.Context) []string {
+func readAtStart(ctx context.Context) []string {
 	GinkgoHelper()
 	all := []string{"get secrets/cache-tls", "get secrets/cache-users", "get secrets/web-secret", "get configmaps/web-config"}
 	for _, resource := range []string{"Secret", "ConfigMap"} {
@@ -79,55 +79,56 @@ func confirms(r audit.Request) bool {
 }
 
 var _ = Describe("The operator", Serial, Label(faults), func() {
-	It("gets each kind there though its leader is killed, asks nothing of the API server at rest, and touches nothing after a restart", func(ctx SpecContext) {
-		all := applySamples(ctx)
-		killLeader(ctx)
-		makeThoseThatRead(ctx)
-		eventuallyArrived(ctx, all)
-		var ran egov1.ActivityList
-		Expect(k8s.List(ctx, &ran, client.InNamespace(namespace))).To(Succeed())
-		Expect(ran.Items).To(HaveEach(HaveField("Status.Attempts", HaveLen(1))), "a command runs once")
-		eventuallyOperatorLeads(ctx)
-		eventuallyAlone(ctx, namespace)
-		since := func(position audit.Position, test func(audit.Request) bool) func() []audit.Request {
-			return func() []audit.Request { return operatorRequests(position, test) }
-		}
-		now := func() audit.Position {
-			position, err := auditLog.Now()
-			Expect(err).NotTo(HaveOccurred())
-			return position
-		}
-		By("coming to rest")
-		members := &databasev1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample-etcd"}}
-		refresh(ctx, members)
-		Eventually(func() string { refresh(ctx, members); return members.Status.ClusterVersion }).WithContext(ctx).
-			Should(Equal(members.Spec.Version), "new members agree on a version a while after they are ready")
-		Eventually(func(g Gomega) {
-			position := now()
-			g.Consistently(since(position, busy)).WithTimeout(5 * time.Second).WithPolling(time.Second).Should(BeEmpty())
-		}).WithContext(ctx).Should(Succeed())
-
-		By("resting, while an application writes")
-		written := &cachev1alpha1.Redis{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample-redis"}}
-		refresh(ctx, written)
-		w := writing(ctx, written)
-		Consistently(since(now(), busy)).WithContext(ctx).WithTimeout(resting).WithPolling(5 * time.Second).Should(BeEmpty())
-		Expect(w.Written()).To(BeNumerically(">", enoughWrites))
-
-		By("restarting the operator")
-		position, expected := now(), readAnew(ctx)
-		restartOperator(ctx)
-		touched := func() []string {
-			var all []string
-			for _, r := range since(position, meddling)() {
-				all = append(all, fmt.Sprintf("%s %s/%s", r.Verb, r.Resource, r.Name))
+	It("gets each kind there though its leader is killed, asks nothing of the API server at rest, and touches nothing after a restart",
+		func(ctx SpecContext) {
+			all := applySamples(ctx)
+			killLeader(ctx)
+			makeThoseThatRead(ctx)
+			eventuallyArrived(ctx, all)
+			var ran egov1.ActivityList
+			Expect(k8s.List(ctx, &ran, client.InNamespace(namespace))).To(Succeed())
+			Expect(ran.Items).To(HaveEach(HaveField("Status.Attempts", HaveLen(1))), "a command runs once")
+			eventuallyOperatorLeads(ctx)
+			eventuallyAlone(ctx, namespace)
+			since := func(position audit.Position, test func(audit.Request) bool) func() []audit.Request {
+				return func() []audit.Request { return operatorRequests(position, test) }
 			}
-			return all
-		}
-		Eventually(touched).WithContext(ctx).Should(ConsistOf(expected))
-		Consistently(touched).WithContext(ctx).WithTimeout(waking).WithPolling(2 * time.Second).Should(ConsistOf(expected))
-		Expect(since(position, func(r audit.Request) bool { return r.Verb == "watch" })()).NotTo(BeEmpty(), "it has begun to watch")
-	})
+			now := func() audit.Position {
+				position, err := auditLog.Now()
+				Expect(err).NotTo(HaveOccurred())
+				return position
+			}
+			By("coming to rest")
+			members := &databasev1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample-etcd"}}
+			refresh(ctx, members)
+			Eventually(func() string { refresh(ctx, members); return members.Status.ClusterVersion }).WithContext(ctx).
+				Should(Equal(members.Spec.Version), "new members agree on a version a while after they are ready")
+			Eventually(func(g Gomega) {
+				position := now()
+				g.Consistently(since(position, busy)).WithTimeout(5 * time.Second).WithPolling(time.Second).Should(BeEmpty())
+			}).WithContext(ctx).Should(Succeed())
+
+			By("resting, while an application writes")
+			written := &cachev1alpha1.Redis{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample-redis"}}
+			refresh(ctx, written)
+			w := writing(ctx, written)
+			Consistently(since(now(), busy)).WithContext(ctx).WithTimeout(resting).WithPolling(5 * time.Second).Should(BeEmpty())
+			Expect(w.Written()).To(BeNumerically(">", enoughWrites))
+
+			By("restarting the operator")
+			position, expected := now(), readAtStart(ctx)
+			restartOperator(ctx)
+			touched := func() []string {
+				var all []string
+				for _, r := range since(position, meddling)() {
+					all = append(all, fmt.Sprintf("%s %s/%s", r.Verb, r.Resource, r.Name))
+				}
+				return all
+			}
+			Eventually(touched).WithContext(ctx).Should(ConsistOf(expected))
+			Consistently(touched).WithContext(ctx).WithTimeout(waking).WithPolling(2 * time.Second).Should(ConsistOf(expected))
+			Expect(since(position, func(r audit.Request) bool { return r.Verb == "watch" })()).NotTo(BeEmpty(), "it has started to watch")
+		})
 })
 
 // makeThoseThatRead makes what the samples leave out: objects that depend on what users

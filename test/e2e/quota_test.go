@@ -17,10 +17,11 @@ import (
 // A namespace whose quota bounds requests and limits takes no pod in which one container, init containers included, lacks any of them.
 var _ = Describe("A namespace with a quota of requests and limits", func() {
 	It("runs what names its servers' resources, and says why it does not run more", func(ctx SpecContext) {
-		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "all-must-say"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
-			"requests.cpu": resource.MustParse("4"), "requests.memory": resource.MustParse("4Gi"),
-			"limits.cpu": resource.MustParse("16"), "limits.memory": resource.MustParse("8Gi"),
-		}}}
+		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "all-must-say"},
+			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
+				"requests.cpu": resource.MustParse("4"), "requests.memory": resource.MustParse("4Gi"),
+				"limits.cpu": resource.MustParse("16"), "limits.memory": resource.MustParse("8Gi"),
+			}}}
 		create(ctx, quota)
 		given := corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("20m"), corev1.ResourceMemory: resource.MustParse("64Mi")},

@@ -19,7 +19,7 @@ import (
 )
 
 var _ = Describe("Redis, day after day", func() {
-	It("changes the applications' password, then its own, while one writes, and restarts nobody", longest, func(ctx SpecContext) {
+	It("changes the applications' password, then its own, while one writes, and restarts no server", longest, func(ctx SpecContext) {
 		chosen := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "chosen"}, Data: map[string][]byte{"password": []byte("one")}}
 		create(ctx, chosen)
 		r := builders.Redis("data").With(func(s *cachev1alpha1.RedisSpec) { s.Auth = &cachev1alpha1.RedisAuth{SecretName: chosen.Name} }).Build()
@@ -29,7 +29,7 @@ var _ = Describe("Redis, day after day", func() {
 
 		edit(ctx, chosen, func(s *corev1.Secret) { s.Data["password"] = []byte("two") })
 		Eventually(bindingPassword).WithContext(ctx).WithArguments(r).Should(Equal("two"))
-		Expect(redisClient(ctx, r, r.Name).Ping(ctx).Err()).To(Succeed(), "whoever reads the Secret is let in")
+		Expect(redisClient(ctx, r, r.Name).Ping(ctx).Err()).To(Succeed(), "a client that reads the Secret is admitted")
 		eventually(ctx, r, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
 		written := w.Written()
 		Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", written+50))
@@ -58,7 +58,7 @@ var _ = Describe("Redis, day after day", func() {
 		Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", written+50))
 		Expect(w.Refusals()).To(BeEmpty())
 		Expect(podUIDs(ctx, "redis", r.Name)).To(Equal(before))
-		Expect(r.Status.Epoch).To(Equal(epoch), "nobody else became master")
+		Expect(r.Status.Epoch).To(Equal(epoch), "no other server became master")
 	})
 
 	It("sleeps, and wakes with its data", func(ctx SpecContext) {

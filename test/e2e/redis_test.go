@@ -17,7 +17,7 @@ import (
 
 const redisPort = 6379
 
-// What happens to its master is told in the folder redis.
+// What happens to its master is in the folder redis.
 var _ = Describe("Redis", func() {
 	It("replicates from its master to the replicas that are read from", func(ctx SpecContext) {
 		r := builders.Redis("data").Build()

@@ -19,7 +19,7 @@ import (
 )
 
 var _ = Describe("Redis over TLS", longest, func() {
-	It("takes a renewed certificate up while an application writes, and restarts nobody", func(ctx SpecContext) {
+	It("takes a renewed certificate up while an application writes, and restarts no server", func(ctx SpecContext) {
 		by := authority.New("e2e")
 		issue := func() map[string][]byte {
 			return by.Issue("data."+namespace+".svc", func(c *x509.Certificate) {

@@ -48,7 +48,7 @@ type hold struct {
 	folder string
 	// reached is closed when the runner waits for the answer.
 	reached chan struct{}
-	// pass has the answer go on.
+	// pass has the answer continue.
 	pass func()
 
 	reach  func()
@@ -130,8 +130,8 @@ func (g *gate) keepBack(answer *http.Response) {
 	<-h.passed
 }
 
-// fill has the store refuse all further parts of an upload in that folder, as a full MinIO does, until it is mended.
-func (g *gate) fill(folder string) (mend func()) {
+// fill has the store refuse all further parts of an upload in that folder, as a full MinIO does, until it is repaired.
+func (g *gate) fill(folder string) (repair func()) {
 	set := func(folder string) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -169,20 +169,20 @@ func refuse(w http.ResponseWriter, r *http.Request) {
 	}{Code: "XMinioStorageFull", Message: fullWords})
 }
 
-// pace lets bytes go on at a rate.
+// pace lets bytes pass at a rate.
 type pace struct {
 	tick *time.Ticker
 	left int // bytes until the next tick
 }
 
-// atATick is how many bytes go on.
+// atATick is how many bytes pass.
 const atATick = 32 << 10
 
 func newPace(rate int) *pace {
 	return &pace{tick: time.NewTicker(time.Second * atATick / time.Duration(rate))}
 }
 
-// spend waits until so many more bytes may go on.
+// spend waits until so many more bytes may pass.
 func (p *pace) spend(bytes int) {
 	for p.left -= bytes; p.left < 0; p.left += atATick {
 		<-p.tick.C

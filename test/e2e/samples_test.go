@@ -28,7 +28,7 @@ var (
 	backupsDir = filepath.Join(samplesDir, "backups")
 )
 
-// What holds for every kind, shown with its sample: one after the other, since each begins with what the one before has left.
+// What holds for every kind, shown with its sample: one after the other, since each starts with what the one before has left.
 var _ = Describe("Every kind", longest, Ordered, func() {
 	var shared string
 	var all []*unstructured.Unstructured
@@ -144,7 +144,7 @@ func versions(ctx context.Context, all []*unstructured.Unstructured) map[string]
 	return seen
 }
 
-// restored tells whether a child comes back as it was. A command's pod does
+// restored reports whether a child comes back as it was. A command's pod does
 // not: it has run. Neither does what holds data: a new one would be another.
 func restored(owner client.Object, child metav1.PartialObjectMetadata) bool {
 	if owner.GetObjectKind().GroupVersionKind().Kind == "Activity" {

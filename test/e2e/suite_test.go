@@ -36,9 +36,9 @@ const (
 	// faults labels specs that need the cluster of hack/cluster: its audit log,
 	// its node's processes or network.
 	faults = "faults"
-	// away labels specs that run operators of their own, and none beside those.
+	// away labels specs that run operators of their own, and no others in parallel to those.
 	away = "away"
-	// longest marks specs to begin with: nobody waits for one that was begun last.
+	// longest marks specs to start with: a long one that starts last would be waited for.
 	longest = SpecPriority(1)
 	// eventuallyTimeout is how long a change may take to come about, images at hand, while other
 	// specs keep the machine busy.
@@ -54,11 +54,11 @@ var (
 	config *rest.Config
 	// network reaches Services, from the node or through the API server.
 	network traffic.Network
-	// namespace is made anew for every spec, and removed after it.
+	// namespace is created for every spec, and removed after it.
 	namespace string
-	// began is where the audit log stood when the suite began, on hack/cluster; the first
+	// start is where the audit log was when the suite started, on hack/cluster; the first
 	// process alone knows.
-	began audit.Position
+	start audit.Position
 	// back brings the deployed operator back, when the first process has taken it away.
 	back func() error
 )
@@ -80,7 +80,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
 	eventuallyOperatorLeads(ctx)
 	if cluster.Local() {
 		var err error
-		began, err = auditLog.Now()
+		start, err = auditLog.Now()
 		Expect(err).NotTo(HaveOccurred())
 	}
 	if GinkgoLabelFilter() == away {
@@ -110,7 +110,8 @@ func connect(ctx SpecContext) {
 
 var _ = BeforeEach(func(ctx SpecContext) {
 	if slices.Contains(CurrentSpecReport().Labels(), away) {
-		Expect(cluster.Operators(ctx, k8s)).To(BeEmpty(), "the deployed operator would do this spec's work: run ginkgo with --label-filter=%s", away)
+		Expect(cluster.Operators(ctx, k8s)).To(BeEmpty(), "the deployed operator would do this spec's work: run ginkgo with --label-filter=%s",
+			away)
 	}
 	namespace = newNamespace(ctx)
 })
@@ -145,7 +146,7 @@ var _ = SynchronizedAfterSuite(func() {}, func(ctx SpecContext) {
 	}
 	eventuallyAlone(ctx, "")
 	if cluster.Local() {
-		Expect(operatorRequests(began, func(r audit.Request) bool { return r.Forbidden })).To(BeEmpty())
+		Expect(operatorRequests(start, func(r audit.Request) bool { return r.Forbidden })).To(BeEmpty())
 	}
 }, NodeTimeout(eventuallyTimeout+time.Minute))
 

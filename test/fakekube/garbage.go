@@ -42,7 +42,8 @@ func (d *Driver) collectGarbage(mgr ctrl.Manager, owners, children []client.Obje
 
 // childrenOf looks at all children of an owner that went.
 func (d *Driver) childrenOf(gvk schema.GroupVersionKind) handler.EventHandler {
-	return handler.Funcs{DeleteFunc: func(ctx context.Context, gone event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	return handler.Funcs{DeleteFunc: func(ctx context.Context, gone event.DeleteEvent,
+		queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 		if err := d.live.List(ctx, list, client.InNamespace(gone.Object.GetNamespace())); err != nil {
@@ -73,7 +74,8 @@ func (d *Driver) collect(gvk schema.GroupVersionKind) reconcile.Func {
 }
 
 // orphan gives the child when its controller is not there, else nil.
-func (d *Driver) orphan(ctx context.Context, reader client.Reader, gvk schema.GroupVersionKind, key types.NamespacedName) (client.Object, error) {
+func (d *Driver) orphan(ctx context.Context, reader client.Reader, gvk schema.GroupVersionKind, key types.NamespacedName) (client.Object,
+	error) {
 	child, err := d.object(gvk)
 	if err != nil {
 		return nil, err

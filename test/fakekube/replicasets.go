@@ -15,7 +15,7 @@ import (
 // revisionOf a Deployment and of its ReplicaSets.
 const revisionOf = "deployment.kubernetes.io/revision"
 
-// replicaSet makes the one of the Deployment's template, or numbers it anew as the
+// replicaSet makes the one of the Deployment's template, or renumbers it as the
 // latest. It stands for the template alone: the pods are the Deployment's own.
 func (d *Driver) replicaSet(ctx context.Context, deployment *appsv1.Deployment, revision string) error {
 	var sets appsv1.ReplicaSetList
@@ -37,7 +37,8 @@ func (d *Driver) replicaSet(ctx context.Context, deployment *appsv1.Deployment, 
 	number := strconv.Itoa(latest + 1)
 	switch {
 	case found == nil:
-		set := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Selector: deployment.Spec.Selector.DeepCopy(), Template: *deployment.Spec.Template.DeepCopy()}}
+		set := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Selector: deployment.Spec.Selector.DeepCopy(),
+			Template: *deployment.Spec.Template.DeepCopy()}}
 		set.Namespace, set.Name, set.Annotations = deployment.Namespace, name, map[string]string{revisionOf: number}
 		set.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = revision
 		set.Spec.Selector.MatchLabels[appsv1.DefaultDeploymentUniqueLabelKey] = revision
@@ -62,7 +63,7 @@ func (d *Driver) replicaSet(ctx context.Context, deployment *appsv1.Deployment, 
 	return d.Patch(ctx, deployment, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-// progressing is what a Deployment says of its rollout. Nobody waits here: what cannot
+// progressing is what a Deployment says of its rollout. Nothing waits here: what cannot
 // be started has exceeded its deadline, and did so at the time of that.
 func (d *Driver) progressing(ctx context.Context, deployment *appsv1.Deployment) (appsv1.DeploymentCondition, error) {
 	says := appsv1.DeploymentCondition{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}

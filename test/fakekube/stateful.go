@@ -44,7 +44,7 @@ func (d *Driver) bind(ctx context.Context, claim *corev1.PersistentVolumeClaim) 
 	return d.saveStatus(ctx, claim, before)
 }
 
-// adopt a pod that fits and that nobody owns.
+// adopt a pod that fits and has no owner.
 func (d *Driver) adopt(ctx context.Context, owner client.Object, pod *corev1.Pod) error {
 	gvk, err := d.GroupVersionKindFor(owner)
 	if err != nil {

@@ -141,7 +141,7 @@ func (d *Driver) run(ctx context.Context, w workload) (counted, error) {
 	return seen, nil
 }
 
-// podsOf are the pods that the owner controls. Those of the selector that nobody
+// podsOf are the pods that the owner controls. Those of the selector that no one
 // controls it takes.
 func (d *Driver) podsOf(ctx context.Context, owner client.Object, selector map[string]string) (map[string]*corev1.Pod, error) {
 	var list corev1.PodList
@@ -150,7 +150,8 @@ func (d *Driver) podsOf(ctx context.Context, owner client.Object, selector map[s
 	}
 	pods := map[string]*corev1.Pod{}
 	for i := range list.Items {
-		if selector != nil && metav1.GetControllerOf(&list.Items[i]) == nil && labels.SelectorFromSet(selector).Matches(labels.Set(list.Items[i].Labels)) {
+		if selector != nil && metav1.GetControllerOf(&list.Items[i]) == nil &&
+			labels.SelectorFromSet(selector).Matches(labels.Set(list.Items[i].Labels)) {
 			if err := d.adopt(ctx, owner, &list.Items[i]); err != nil {
 				return nil, err
 			}
@@ -201,7 +202,7 @@ func Run(pod *corev1.Pod) {
 		return
 	}
 	pod.Status.Phase = corev1.PodRunning
-	pod.Status.PodIP = cmp.Or(pod.Status.PodIP, "127.88.0.9") // where nobody answers, on every machine
+	pod.Status.PodIP = cmp.Or(pod.Status.PodIP, "127.88.0.9") // where no server answers, on every machine
 	pod.Status.PodIPs = []corev1.PodIP{{IP: pod.Status.PodIP}}
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	pod.Status.ContainerStatuses = nil

@@ -23,7 +23,8 @@ func Churn(ctx context.Context, c client.Client, namespace string, interval time
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
 	}
 	slice := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Namespace: namespace, Name: service.Name, Labels: map[string]string{discoveryv1.LabelServiceName: service.Name}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: service.Name,
+			Labels: map[string]string{discoveryv1.LabelServiceName: service.Name}},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}}},
 		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To[int32](80), Protocol: ptr.To(corev1.ProtocolTCP)}},

@@ -12,9 +12,9 @@ import (
 
 // Starve keeps every core of this node busy: with one process for each, which
 // ends by itself after the time.
-func Starve(ctx context.Context, lasting time.Duration) (mend func() error, err error) {
+func Starve(ctx context.Context, lasting time.Duration) (undo func() error, err error) {
 	var busy []*exec.Cmd
-	mend = func() error {
+	undo = func() error {
 		var errs []error
 		for _, command := range busy {
 			if err := command.Process.Signal(syscall.SIGTERM); !errors.Is(err, syscall.ESRCH) {
@@ -25,11 +25,12 @@ func Starve(ctx context.Context, lasting time.Duration) (mend func() error, err 
 		return errors.Join(errs...)
 	}
 	for range runtime.NumCPU() {
-		command := exec.CommandContext(context.WithoutCancel(ctx), "timeout", strconv.Itoa(int(lasting.Seconds())), "sh", "-c", "while :; do :; done")
+		command := exec.CommandContext(context.WithoutCancel(ctx), "timeout", strconv.Itoa(int(lasting.Seconds())), "sh", "-c",
+			"while :; do :; done")
 		if err := command.Start(); err != nil {
-			return nil, errors.Join(err, mend())
+			return nil, errors.Join(err, undo())
 		}
 		busy = append(busy, command)
 	}
-	return mend, nil
+	return undo, nil
 }

@@ -47,19 +47,19 @@ func TruncateFile(pod types.UID, program, pattern string, bytes int64) error {
 }
 
 // FillDisk fills the disk that a pod's program keeps a folder on, which is no larger than
-// that many bytes: the program goes on and finds no room.
-func FillDisk(pod types.UID, program, folder string, limit int64) (mend func() error, err error) {
+// that many bytes: the program continues and finds no room.
+func FillDisk(pod types.UID, program, folder string, limit int64) (undo func() error, err error) {
 	all, err := Processes(pod, program)
 	if err != nil {
 		return nil, err
 	}
-	// Held open: the program may be another when it is mended.
+	// Held open: the program may be another when it is undone.
 	folder = filepath.Join("/proc", strconv.Itoa(all[0]), "root", folder)
 	ballast, err := os.OpenFile(filepath.Join(folder, "ballast"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	mend = func() error { return errors.Join(ballast.Truncate(0), ballast.Close()) }
+	undo = func() error { return errors.Join(ballast.Truncate(0), ballast.Close()) }
 	for chunk, written := make([]byte, 1<<16), int64(0); len(chunk) > 0; {
 		n, err := ballast.Write(chunk)
 		written += int64(n)
@@ -67,18 +67,18 @@ func FillDisk(pod types.UID, program, folder string, limit int64) (mend func() e
 		case errors.Is(err, syscall.ENOSPC):
 			chunk = chunk[:len(chunk)/2] // to the last byte
 		case err != nil:
-			return nil, errors.Join(err, mend())
+			return nil, errors.Join(err, undo())
 		case written > limit:
-			return nil, errors.Join(fmt.Errorf("%s is on a disk of more than %d bytes", folder, limit), mend())
+			return nil, errors.Join(fmt.Errorf("%s is on a disk of more than %d bytes", folder, limit), undo())
 		}
 	}
-	return mend, nil
+	return undo, nil
 }
 
 // CopyDisk copies what a pod's program keeps in a folder to another one. It stops the program meanwhile, so that nothing is half
 // written; what was reserved and never written takes no room in the copy.
 func CopyDisk(ctx context.Context, pod types.UID, program, folder, to string) error {
-	mend, err := Hang(pod, program)
+	undo, err := Hang(pod, program)
 	if err != nil {
 		return err
 	}
@@ -90,11 +90,11 @@ func CopyDisk(ctx context.Context, pod types.UID, program, folder, to string) er
 			err = fmt.Errorf("copying %s: %w: %s", from, failed, output)
 		}
 	}
-	return errors.Join(err, mend())
+	return errors.Join(err, undo())
 }
 
 // SlowDisk lets a pod's program write no more often than so many times a second to the disk that it keeps a folder on.
-func SlowDisk(pod types.UID, program, folder string, writes int) (mend func() error, err error) {
+func SlowDisk(pod types.UID, program, folder string, writes int) (undo func() error, err error) {
 	all, err := Processes(pod, program)
 	if err != nil {
 		return nil, err
@@ -116,14 +116,14 @@ func SlowDisk(pod types.UID, program, folder string, writes int) (mend func() er
 	if err != nil {
 		return nil, err
 	}
-	// The group may be gone when it is mended, and its limit with it.
-	mend = func() error {
+	// The group may be gone when it is undone, and its limit with it.
+	undo = func() error {
 		if err := os.WriteFile(throttle, []byte(unlimited), 0); !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 		return nil
 	}
-	return mend, os.WriteFile(throttle, []byte(limit), 0)
+	return undo, os.WriteFile(throttle, []byte(limit), 0)
 }
 
 // wholeDisk is the number of the disk that a partition is of: limits are for whole disks.

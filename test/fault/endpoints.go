@@ -30,20 +30,21 @@ type Endpoints struct {
 // WatchEndpoints follows until ctx ends.
 func WatchEndpoints(ctx context.Context, clients kubernetes.Interface, namespace, service string) (*Endpoints, error) {
 	e := &Endpoints{service: types.NamespacedName{Namespace: namespace, Name: service}, moved: time.Now(), slices: map[types.UID][]string{}}
-	e.stream = stream{of: fmt.Sprintf("the endpoints of %q", service), take: e.take, begin: func(ctx context.Context) (watch.Interface, error) {
-		all := clients.DiscoveryV1().EndpointSlices(metav1.NamespaceAll)
-		list, err := all.List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return nil, err
-		}
-		e.mu.Lock()
-		clear(e.slices)
-		e.mu.Unlock()
-		for i := range list.Items {
-			e.take(watch.Event{Type: watch.Added, Object: &list.Items[i]})
-		}
-		return all.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	}}
+	e.stream = stream{of: fmt.Sprintf("the endpoints of %q", service), take: e.take,
+		start: func(ctx context.Context) (watch.Interface, error) {
+			all := clients.DiscoveryV1().EndpointSlices(metav1.NamespaceAll)
+			list, err := all.List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return nil, err
+			}
+			e.mu.Lock()
+			clear(e.slices)
+			e.mu.Unlock()
+			for i := range list.Items {
+				e.take(watch.Event{Type: watch.Added, Object: &list.Items[i]})
+			}
+			return all.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+		}}
 	return e, e.Follow(ctx)
 }
 

@@ -8,7 +8,8 @@ import (
 func TestParseInfo(t *testing.T) {
 	replica := "# Server\r\nrun_id:aaaa\r\nloading:0\r\nasync_loading:0\r\nsync_full:3\r\nrole:slave\r\nmaster_host:10.0.0.1\r\n" +
 		"master_link_status:up\r\nmaster_sync_in_progress:0\r\nmaster_replid:hist\r\ndb0:keys=12,expires=1,avg_ttl=0\r\ndb3:keys=2,expires=0\r\n"
-	if got, want := parseInfo(replica), (Info{RunID: "aaaa", ReplID: "hist", Follows: "10.0.0.1", LinkUp: true, Keys: 14, FullSyncs: 3}); got != want {
+	if got, want := parseInfo(replica), (Info{RunID: "aaaa", ReplID: "hist", Follows: "10.0.0.1", LinkUp: true, Keys: 14,
+		FullSyncs: 3}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	master := "run_id:bbbb\r\nrole:master\r\nmaster_replid:hist\r\nloading:1\r\n"

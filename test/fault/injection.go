@@ -20,8 +20,8 @@ const InjectLabel = "mainstay-fault.test/inject"
 
 // Where an injected container goes.
 const (
-	Beside  = "beside"  // the pod's containers
-	Sidecar = "sidecar" // its init containers, to run beside the others
+	Regular = "regular" // the pod's containers
+	Sidecar = "sidecar" // its init containers, to run next to the others
 	Before  = "before"  // its init containers
 )
 
@@ -31,59 +31,60 @@ type Injected struct {
 	Name, Image string
 	// Script is run by the image's /bin/sh.
 	Script string
-	// Where is one of Beside, Sidecar and Before.
+	// Where is one of Regular, Sidecar and Before.
 	Where string
 }
 
 // Inject has the API server add the container to the namespace's pods, from now on.
-func (in Injected) Inject(ctx context.Context, c client.Client, namespace string) (mend func() error, err error) {
-	policy, binding := in.policy(namespace)
-	mend = func() error {
+func (i Injected) Inject(ctx context.Context, c client.Client, namespace string) (undo func() error, err error) {
+	policy, binding := i.policy(namespace)
+	undo = func() error {
 		end := context.WithoutCancel(ctx)
 		return errors.Join(client.IgnoreNotFound(c.Delete(end, binding)), client.IgnoreNotFound(c.Delete(end, policy)))
 	}
 	for _, obj := range []client.Object{policy, binding} {
 		if err := c.Create(ctx, obj); err != nil {
-			return nil, errors.Join(err, mend())
+			return nil, errors.Join(err, undo())
 		}
 	}
 	var tried error
 	err = wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		pod := in.probe(namespace)
+		pod := i.probe(namespace)
 		tried = c.Create(ctx, pod, client.DryRunAll)
 		return tried == nil && len(pod.Spec.Containers)+len(pod.Spec.InitContainers) > 1, nil
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("container %s is not injected: %w", in.Name, err), tried, mend())
+		return nil, errors.Join(fmt.Errorf("container %s is not injected: %w", i.Name, err), tried, undo())
 	}
-	return mend, nil
+	return undo, nil
 }
 
 // probe is a pod that is to be injected into and meets every Pod Security level.
-func (in Injected) probe(namespace string) *corev1.Pod {
+func (i Injected) probe(namespace string) *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe", Labels: map[string]string{InjectLabel: in.Name}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe", Labels: map[string]string{InjectLabel: i.Name}},
 		Spec: corev1.PodSpec{
 			SecurityContext: &corev1.PodSecurityContext{
 				RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](65532),
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
-			Containers: []corev1.Container{{Name: "probe", Image: in.Image, SecurityContext: &corev1.SecurityContext{
+			Containers: []corev1.Container{{Name: "probe", Image: i.Image, SecurityContext: &corev1.SecurityContext{
 				AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 			}}},
 		},
 	}
 }
 
-func (in Injected) policy(namespace string) (*admissionregistrationv1.MutatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
-	name := "mainstay-fault-" + namespace + "-" + in.Name
+func (i Injected) policy(namespace string) (*admissionregistrationv1.MutatingAdmissionPolicy,
+	*admissionregistrationv1.MutatingAdmissionPolicyBinding) {
+	name := "mainstay-fault-" + namespace + "-" + i.Name
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
 			FailurePolicy:      ptr.To(admissionregistrationv1.Fail),
 			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
 			MatchConstraints: &admissionregistrationv1.MatchResources{
-				ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{InjectLabel: in.Name}},
+				ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{InjectLabel: i.Name}},
 				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
 					RuleWithOperations: admissionregistrationv1.RuleWithOperations{
 						Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
@@ -93,7 +94,7 @@ func (in Injected) policy(namespace string) (*admissionregistrationv1.MutatingAd
 			},
 			Mutations: []admissionregistrationv1.Mutation{{
 				PatchType: admissionregistrationv1.PatchTypeJSONPatch,
-				JSONPatch: &admissionregistrationv1.JSONPatch{Expression: in.patch()},
+				JSONPatch: &admissionregistrationv1.JSONPatch{Expression: i.patch()},
 			}},
 		},
 	}
@@ -109,9 +110,9 @@ func (in Injected) policy(namespace string) (*admissionregistrationv1.MutatingAd
 }
 
 // patch in CEL. The container meets the level Restricted in a pod that does.
-func (in Injected) patch() string {
+func (i Injected) patch() string {
 	list, restart := "containers", ""
-	switch in.Where {
+	switch i.Where {
 	case Sidecar:
 		list, restart = "initContainers", `restartPolicy: "Always",`
 	case Before:
@@ -123,7 +124,7 @@ func (in Injected) patch() string {
 			allowPrivilegeEscalation: false,
 			capabilities: Object.spec.%[1]s.securityContext.capabilities{drop: ["ALL"]}
 		}
-	}`, list, strconv.Quote(in.Name), strconv.Quote(in.Image), strconv.Quote(in.Script), restart)
+	}`, list, strconv.Quote(i.Name), strconv.Quote(i.Image), strconv.Quote(i.Script), restart)
 	if list == "containers" {
 		return fmt.Sprintf(`[JSONPatch{op: "add", path: "/spec/containers/-", value: %s}]`, container)
 	}

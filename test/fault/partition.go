@@ -23,20 +23,20 @@ const (
 
 // Partition drops every packet between a pod and its peers, both ways and without a
 // word; with no peers, between the pod and everybody. The rules are the pod's
-// own, in its network namespace: they touch nobody else, go with it, and end by
+// own, in its network namespace: they touch no other pod, go with it, and end by
 // themselves a minute after the time that they are asked for.
-func Partition(ctx context.Context, pod types.UID, program string, lasting time.Duration, peers ...string) (mend func() error, err error) {
+func Partition(ctx context.Context, pod types.UID, program string, lasting time.Duration, peers ...string) (undo func() error, err error) {
 	all, err := Processes(pod, program)
 	if err != nil {
 		return nil, err
 	}
-	// Held open: the process may be gone when this is mended.
+	// Held open: the process may be gone when this is undone.
 	namespace, err := os.Open(filepath.Join("/proc", strconv.Itoa(all[0]), "ns", "net"))
 	if err != nil {
 		return nil, err
 	}
 	rules := partitionRules(time.Now().Add(lasting+afterlife), peers)
-	mend = func() error {
+	undo = func() error {
 		var errs []error
 		for _, rule := range rules {
 			errs = append(errs, iptables(context.WithoutCancel(ctx), namespace, append([]string{"--delete"}, rule...)))
@@ -46,10 +46,10 @@ func Partition(ctx context.Context, pod types.UID, program string, lasting time.
 	for i, rule := range rules {
 		if err := iptables(ctx, namespace, append([]string{"--append"}, rule...)); err != nil {
 			rules = rules[:i]
-			return nil, errors.Join(err, mend())
+			return nil, errors.Join(err, undo())
 		}
 	}
-	return mend, nil
+	return undo, nil
 }
 
 // partitionRules are the rules, without the verb.

@@ -46,8 +46,8 @@ func arguments(pid int) ([]string, error) {
 }
 
 // Hang stops these processes: they live, hold their connections and answer
-// nothing. They go on where they were when it is mended, if they are there still.
-func Hang(pod types.UID, program string) (mend func() error, err error) {
+// nothing. They continue where they were when it is undone, if they are there still.
+func Hang(pod types.UID, program string) (undo func() error, err error) {
 	if err := signal(pod, program, syscall.SIGSTOP); err != nil {
 		return nil, err
 	}
@@ -60,14 +60,14 @@ func Hang(pod types.UID, program string) (mend func() error, err error) {
 }
 
 // HangProcess stops a process of this node that is in no pod.
-func HangProcess(pid int) (mend func() error, err error) {
+func HangProcess(pid int) (undo func() error, err error) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return nil, fmt.Errorf("stopping %d: %w", pid, err)
 	}
 	return func() error { return syscall.Kill(pid, syscall.SIGCONT) }, nil
 }
 
-// errNone is told of a pod that runs no such program on this node.
+// errNone is the error for a pod that runs no such program on this node.
 var errNone = errors.New("no such process")
 
 func signal(pod types.UID, program string, s syscall.Signal) error {

@@ -28,7 +28,7 @@ var moods = []int32{
 
 // RefuseWrites has the API server refuse most of one user's writes in one namespace, by
 // a webhook at an address that the API server reaches.
-func RefuseWrites(ctx context.Context, c client.Client, address, user, namespace string) (mend func() error, err error) {
+func RefuseWrites(ctx context.Context, c client.Client, address, user, namespace string) (undo func() error, err error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
 	if err != nil {
 		return nil, err
@@ -58,10 +58,11 @@ func webhook(url string, authorities []byte, user, namespace string) *admissionr
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "mainstay-fault-"},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name:                    "refuse.mainstay-fault.test",
-			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: ptr.To(url), CABundle: authorities},
-			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace}},
-			MatchConditions:         []admissionregistrationv1.MatchCondition{{Name: "user", Expression: "request.userInfo.username == '" + user + "'"}},
+			Name:              "refuse.mainstay-fault.test",
+			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: ptr.To(url), CABundle: authorities},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace}},
+			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "user",
+				Expression: "request.userInfo.username == '" + user + "'"}},
 			FailurePolicy:           ptr.To(admissionregistrationv1.Ignore), // of a test that was killed
 			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
 			TimeoutSeconds:          ptr.To[int32](1),
@@ -92,7 +93,7 @@ func moody() http.Handler {
 			review.Response.Result = &metav1.Status{Code: code, Reason: reasons[code], Message: "injected: " + http.StatusText(int(code))}
 		}
 		review.Request = nil
-		_ = json.NewEncoder(w).Encode(review) // whoever asks has gone
+		_ = json.NewEncoder(w).Encode(review) // the client has gone
 	})
 }
 

@@ -68,11 +68,12 @@ func (r Row) sorted(of func(Run) time.Duration) []time.Duration {
 	return all
 }
 
-// Table shows the rows as markdown. The 99th percentile is told from a hundred
+// Table shows the rows as markdown. The 99th percentile is shown from a hundred
 // runs on; below that there are the median and the longest.
 func Table(rows []Row) string {
 	var table strings.Builder
-	table.WriteString("| Fault | Runs | Failovers | Unavailable: median | p99 | longest | Confirmed lost | Plain lost | Full resyncs | Full redundancy after: median | longest |\n" +
+	table.WriteString("| Fault | Runs | Failovers | Unavailable: median | p99 | longest | Confirmed lost | Plain lost | Full resyncs | Full " +
+		"redundancy after: median | longest |\n" +
 		"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, row := range rows {
 		out := row.sorted(func(r Run) time.Duration { return r.Unavailable })
@@ -100,7 +101,8 @@ func summary(rows []Row) string {
 		all.Confirmed, all.ConfirmedLost = all.Confirmed+row.Confirmed, all.ConfirmedLost+row.ConfirmedLost
 		all.Plain, all.PlainLost = all.Plain+row.Plain, all.PlainLost+row.PlainLost
 	}
-	return fmt.Sprintf("%d faults, %d changes of the master; %d writes confirmed by WAIT, of which %d were lost, and %d plain ones, of which %d were lost.",
+	return fmt.Sprintf("%d faults, %d changes of the master; %d writes confirmed by WAIT, of which %d were lost, and %d plain ones, of "+
+		"which %d were lost.",
 		len(all.Runs), all.Failovers(), all.Confirmed, all.ConfirmedLost, all.Plain, all.PlainLost)
 }
 

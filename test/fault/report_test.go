@@ -33,10 +33,13 @@ func TestTable(t *testing.T) {
 		{Failovers: 1, Unavailable: 100 * time.Millisecond, Redundant: time.Second, FullSyncs: 1},
 		{Failovers: 2, Unavailable: 17 * time.Second, Redundant: 20 * time.Second, FullSyncs: 2},
 	}}
-	if got, want := Table([]Row{few}), "| kill -9 | 3 | 4 | 300 ms | – | 17.0 s | 0 | 4 | 4 | 2.0 s | 20.0 s |\n"; !strings.Contains(got, want) {
+	if got, want := Table([]Row{few}), "| kill -9 | 3 | 4 | 300 ms | – | 17.0 s | 0 | 4 | 4 | 2.0 s | 20.0 s |\n"; !strings.Contains(got,
+		want) {
 		t.Errorf("got\n%swant in it\n%s", got, want)
 	}
-	if got, want := Table([]Row{few, few}), "\n6 faults, 8 changes of the master; 1800 writes confirmed by WAIT, of which 0 were lost, and 2000 plain ones, of which 8 were lost.\n"; !strings.HasSuffix(got, want) {
+	if got, want := Table([]Row{few, few}),
+		"\n6 faults, 8 changes of the master; 1800 writes confirmed by WAIT, of which 0 were lost, and 2000 plain ones, of which 8 were "+
+			"lost.\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("got\n%swant it to end in\n%s", got, want)
 	}
 	failed := few

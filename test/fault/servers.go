@@ -42,11 +42,12 @@ type Servers struct {
 
 // WatchServers follows the pods with these labels until ctx ends. dial gives a
 // client of one address that repeats nothing.
-func WatchServers(ctx context.Context, clients kubernetes.Interface, namespace, labels string, dial func(address string) *redis.Client) (*Servers, error) {
+func WatchServers(ctx context.Context, clients kubernetes.Interface, namespace, labels string,
+	dial func(address string) *redis.Client) (*Servers, error) {
 	s := &Servers{
 		dial: dial, pods: map[types.UID]corev1.Pod{}, clients: map[types.UID]*redis.Client{}, syncs: map[string]int64{},
 	}
-	s.stream = stream{of: "the pods of " + labels, take: s.take, begin: func(ctx context.Context) (watch.Interface, error) {
+	s.stream = stream{of: "the pods of " + labels, take: s.take, start: func(ctx context.Context) (watch.Interface, error) {
 		all := clients.CoreV1().Pods(namespace)
 		list, err := all.List(ctx, metav1.ListOptions{LabelSelector: labels})
 		if err != nil {
@@ -143,7 +144,7 @@ func (s *Servers) hangUp(uid types.UID) {
 	}
 }
 
-// ask twice: a connection that was closed while nobody used it tells nothing
+// ask twice: a connection that was closed while it was not in use shows nothing
 // about the server.
 func ask(ctx context.Context, client *redis.Client) Info {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)

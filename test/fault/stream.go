@@ -12,7 +12,7 @@ import (
 // stays, since what happened meanwhile was not seen.
 type stream struct {
 	of    string                                             // for people
-	begin func(ctx context.Context) (watch.Interface, error) // takes all that there is, and watches from there
+	start func(ctx context.Context) (watch.Interface, error) // takes all that there is, and watches from there
 	take  func(watch.Event)
 
 	mu    sync.Mutex
@@ -20,7 +20,7 @@ type stream struct {
 	err   error
 }
 
-// Follow until ctx ends. Whoever takes the API server away follows again when it is
+// Follow until ctx ends. A test that stops the API server follows again when it is
 // back: that the watch has ended is then no error.
 func (s *stream) Follow(ctx context.Context) error {
 	if s.ended != nil {
@@ -30,7 +30,7 @@ func (s *stream) Follow(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	watcher, err := s.begin(ctx)
+	watcher, err := s.start(ctx)
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", s.of, err)
 	}

@@ -12,14 +12,14 @@ func TestFollow(t *testing.T) {
 	var taken []watch.EventType
 	source := watch.NewFake()
 	s := &stream{of: "pods", take: func(e watch.Event) { taken = append(taken, e.Type) },
-		begin: func(context.Context) (watch.Interface, error) { return source, nil }}
+		start: func(context.Context) (watch.Interface, error) { return source, nil }}
 	ctx, stop := context.WithCancel(t.Context())
 	if err := s.Follow(ctx); err != nil {
 		t.Fatal(err)
 	}
 	source.Add(&corev1.Pod{})
 	if err := s.finished(); err != nil {
-		t.Errorf("it goes on, and says %v", err)
+		t.Errorf("it continues, and says %v", err)
 	}
 	source.Stop() // the API server goes
 	<-s.ended
@@ -32,7 +32,7 @@ func TestFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.finished(); err != nil {
-		t.Errorf("it goes on again, and says %v", err)
+		t.Errorf("it continues again, and says %v", err)
 	}
 	stop()
 	source.Stop()

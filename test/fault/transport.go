@@ -22,7 +22,7 @@ type Call struct {
 	ContentType string
 }
 
-// ID tells calls of one run apart and finds them again in another.
+// ID distinguishes the calls of one run and finds them again in another.
 func (c Call) ID() string { return c.Verb + " " + c.Resource + " " + c.Name }
 
 // Writes is true for calls that change something.
@@ -34,7 +34,7 @@ func (c Call) Writes() bool {
 	return true
 }
 
-// Event is true for calls that tell users something and change nothing.
+// Event is true for calls that report something to users and change nothing.
 func (c Call) Event() bool { return c.Resource == "events" }
 
 // Decide says what shall befall a call. It runs for one call at a time.
@@ -58,59 +58,59 @@ var errCrashed = errors.New("fault: this process is dead")
 func NewTransport(decide Decide) *Transport { return &Transport{decide: decide} }
 
 // Wrap is made for rest.Config.Wrap.
-func (w *Transport) Wrap(next http.RoundTripper) http.RoundTripper {
-	w.next = next
-	return w
+func (t *Transport) Wrap(next http.RoundTripper) http.RoundTripper {
+	t.next = next
+	return t
 }
 
 // RoundTrip passes the request on, or does to it what was decided.
-func (w *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
+func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	call := identify(request)
 	fault := None
-	w.mu.Lock()
-	dead := w.crashed
-	if !dead && w.decide != nil {
-		fault = w.decide(call)
+	t.mu.Lock()
+	dead := t.crashed
+	if !dead && t.decide != nil {
+		fault = t.decide(call)
 	}
-	w.crashed = w.crashed || fault == CrashBefore
-	w.mu.Unlock()
+	t.crashed = t.crashed || fault == CrashBefore
+	t.mu.Unlock()
 	if dead {
 		return nil, errCrashed
 	}
 
-	response, err := fault.befall(request, w.next)
-	w.lag.slow(call, request, response)
+	response, err := fault.befall(request, t.next)
+	t.lag.slow(call, request, response)
 	call.Invented = fault != None
 	if response != nil {
 		call.Code = response.StatusCode
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.crashed = w.crashed || fault == CrashAfter
-	w.calls = append(w.calls, call)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.crashed = t.crashed || fault == CrashAfter
+	t.calls = append(t.calls, call)
 	return response, err
 }
 
 // Between runs f while no call is being decided on.
-func (w *Transport) Between(f func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (t *Transport) Between(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	f()
 }
 
 // Crashed reports whether the process has crashed.
-func (w *Transport) Crashed() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.crashed
+func (t *Transport) Crashed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.crashed
 }
 
 // Calls gives what was called so far, in the order of the answers.
-func (w *Transport) Calls(keep func(Call) bool) []Call {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (t *Transport) Calls(keep func(Call) bool) []Call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	kept := []Call{}
-	for _, c := range w.calls {
+	for _, c := range t.calls {
 		if keep(c) {
 			kept = append(kept, c)
 		}
@@ -118,11 +118,11 @@ func (w *Transport) Calls(keep func(Call) bool) []Call {
 	return kept
 }
 
-// Forget starts the record anew.
-func (w *Transport) Forget() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.calls = nil
+// Forget clears the record.
+func (t *Transport) Forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls = nil
 }
 
 // identify reads a call off /api/v1/... and /apis/<group>/<version>/... paths.

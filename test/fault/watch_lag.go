@@ -14,25 +14,25 @@ type lag struct {
 }
 
 // HoldWatches makes the caches of these resources lag from now on.
-func (w *Transport) HoldWatches(resources ...string) {
-	w.lag.mu.Lock()
-	defer w.lag.mu.Unlock()
-	if w.lag.held == nil {
-		w.lag.held = map[string]chan struct{}{}
+func (t *Transport) HoldWatches(resources ...string) {
+	t.lag.mu.Lock()
+	defer t.lag.mu.Unlock()
+	if t.lag.held == nil {
+		t.lag.held = map[string]chan struct{}{}
 	}
 	for _, r := range resources {
-		w.lag.held[r] = make(chan struct{})
+		t.lag.held[r] = make(chan struct{})
 	}
 }
 
 // ReleaseWatches ends all lags.
-func (w *Transport) ReleaseWatches() {
-	w.lag.mu.Lock()
-	defer w.lag.mu.Unlock()
-	for _, gate := range w.lag.held {
+func (t *Transport) ReleaseWatches() {
+	t.lag.mu.Lock()
+	defer t.lag.mu.Unlock()
+	for _, gate := range t.lag.held {
 		close(gate)
 	}
-	w.lag.held = nil
+	t.lag.held = nil
 }
 
 func (l *lag) gate(resource string) <-chan struct{} {
@@ -55,12 +55,12 @@ func (l *lag) slow(call Call, request *http.Request, response *http.Response) {
 	}
 }
 
-func (s *laggingBody) Read(p []byte) (int, error) {
-	n, err := s.ReadCloser.Read(p)
-	if gate := s.lag.gate(s.resource); gate != nil {
+func (l *laggingBody) Read(p []byte) (int, error) {
+	n, err := l.ReadCloser.Read(p)
+	if gate := l.lag.gate(l.resource); gate != nil {
 		select {
 		case <-gate:
-		case <-s.done:
+		case <-l.done:
 		}
 	}
 	return n, err

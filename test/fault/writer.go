@@ -54,7 +54,7 @@ type Gap struct{ From, To time.Time }
 // Length of the gap.
 func (g Gap) Length() time.Duration { return g.To.Sub(g.From) }
 
-// NewWriter makes a writer of keys that begin with prefix, to which a write has
+// NewWriter makes a writer of keys that start with prefix, to which a write has
 // succeeded when WAIT 1 confirms it. dial gives a client of one connection that
 // repeats nothing.
 func NewWriter(prefix string, dial func() *redis.Client) *Writer {
@@ -73,7 +73,7 @@ func (w *Writer) Run(ctx context.Context) {
 	tick := time.NewTicker(writePause)
 	defer tick.Stop()
 	for n := 0; ctx.Err() == nil; n++ {
-		w.begin(n)
+		w.start(n)
 		if err := w.write(ctx, client, n); err != nil {
 			w.note(err)
 			_ = client.Close()
@@ -106,7 +106,7 @@ func (w *Writer) write(ctx context.Context, client *redis.Client, n int) error {
 	return err
 }
 
-func (w *Writer) begin(n int) {
+func (w *Writer) start(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tried = n + 1

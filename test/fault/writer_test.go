@@ -64,13 +64,13 @@ func TestWriter(t *testing.T) {
 	writing.Wait()
 
 	if confirming.Written() != 0 {
-		t.Errorf("%d writes were confirmed by nobody", confirming.Written())
+		t.Errorf("%d writes were confirmed by no server", confirming.Written())
 	}
 	if refusals := confirming.Refusals(); len(refusals) != 0 {
 		t.Errorf("a write that no replica confirmed in time counts as refused: %v", refusals)
 	}
 	if gap := plain.Outage(); gap.Length() <= 0 || plain.Outage() != (Gap{}) {
-		t.Errorf("the longest gap, %s, is told once", gap.Length())
+		t.Errorf("the longest gap, %s, is reported once", gap.Length())
 	}
 	if lost, err := plain.Lost(t.Context()); err != nil || len(lost) != 0 {
 		t.Errorf("lost %v: %v", lost, err)

@@ -16,7 +16,7 @@ import (
 // Behavior is the sort of a hostile server.
 type Behavior string
 
-// The sorts. Beside what they are named after, they answer as an honest server does.
+// The sorts. Besides what they are named after, they answer as an honest server does.
 const (
 	// Length announces a string of nearly 2^63 bytes.
 	Length Behavior = "length"
@@ -32,7 +32,7 @@ const (
 	Drip Behavior = "drip"
 	// Silence takes the connection, and says nothing.
 	Silence Behavior = "silence"
-	// Push tells without end what nobody has asked for.
+	// Push sends without end what no client has asked for.
 	Push Behavior = "push"
 	// Replicas are 10,000, at addresses and by names that belong to others.
 	Replicas Behavior = "replicas"
@@ -68,7 +68,7 @@ var answers = map[Behavior]func(p *peer, command string) bool{
 // Behaviors that there are, in order of their names.
 func Behaviors() []Behavior { return slices.Sorted(maps.Keys(answers)) }
 
-// asked answers so what the operator asks for, and the rest honestly: whoever is refused at the
+// asked answers so what the operator asks for, and the rest honestly: a client that is refused at the
 // door does no harm.
 func asked(say func(p *peer, command string)) func(*peer, string) bool {
 	return func(p *peer, command string) bool {

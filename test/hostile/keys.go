@@ -16,7 +16,7 @@ func Number(bits int) *big.Int {
 }
 
 // RSANumbers are those of an RSAPrivateKey of that length, which is even: they fit each other, but p and q are no primes, which
-// nobody checks. It has as many as are given.
+// no client checks. It has as many as are given.
 func RSANumbers(bits, count int) []any {
 	one, two := big.NewInt(1), big.NewInt(2)
 	for p := Number(bits / 2); ; p.Add(p, two) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Serve whoever connects, as that sort does, until the listener is closed. No connection outlives it.
+// Serve all clients that connect, as that sort does, until the listener is closed. No connection outlives it.
 func Serve(listener net.Listener, sort Behavior) error {
 	answer, is := answers[sort]
 	if !is {
@@ -96,7 +96,7 @@ func (p *peer) wait(d time.Duration) bool {
 	}
 }
 
-// honest is what a server says that nobody can object to.
+// honest is the unobjectionable reply of a server.
 func honest(command string) string {
 	switch command {
 	case "INFO", "ROLE":
@@ -115,12 +115,13 @@ func honest(command string) string {
 	return "+OK\r\n"
 }
 
-// state of a master with an id and replicas, as INFO or ROLE tells it; for memcached the replicas alone.
+// state of a master with an id and replicas, as INFO or ROLE shows it; for memcached the replicas alone.
 func state(command, id string, replicas []string) string {
 	var text strings.Builder
 	switch command {
 	case "INFO":
-		fmt.Fprintf(&text, "# Server\r\nredis_version:8.0.%d\r\nrun_id:%s\r\nrole:master\r\nmaster_replid:%s\r\nmaster_repl_offset:1\r\n", len(replicas), id, id)
+		fmt.Fprintf(&text, "# Server\r\nredis_version:8.0.%d\r\nrun_id:%s\r\nrole:master\r\nmaster_replid:%s\r\nmaster_repl_offset:1\r\n",
+			len(replicas), id, id)
 		for i, address := range replicas {
 			fmt.Fprintf(&text, "slave%d:ip=%s,port=6379,state=online,offset=1,lag=0\r\n", i, address)
 		}

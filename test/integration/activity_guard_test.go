@@ -22,23 +22,27 @@ var _ = Describe("Activity's guard", func() {
 			s.Args, s.Image = []string{"a"}, "example.org/tool"+broken // the suite's kubelet starts no such pod
 		}).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
-		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionTrue,
+			commonv1.ReasonPodFailing).Should(Succeed())
 		pod := runs(ctx, a, 1)
 		Expect(pod.Spec.InitContainers).To(HaveExactElements(And(HaveField("Name", "guard"), HaveField("Image", ownImage))))
 
 		setPodStatus(ctx, pod, func(s *corev1.PodStatus) {
-			s.InitContainerStatuses = guardIs(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "unauthorized"}})
+			s.InitContainerStatuses = guardIs(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull",
+				Message: "unauthorized"}})
 		})
 		Eventually(func(g Gomega) {
 			read, err := live(ctx, a)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(And(
-				ContainSubstring("container guard"), ContainSubstring(ownImage), ContainSubstring("unauthorized"), ContainSubstring("imagePullSecrets")))
+				ContainSubstring("container guard"), ContainSubstring(ownImage), ContainSubstring("unauthorized"),
+				ContainSubstring("imagePullSecrets")))
 		}).Should(Succeed())
 
 		setPodStatus(ctx, pod, func(s *corev1.PodStatus) {
 			s.Phase = corev1.PodFailed
-			s.InitContainerStatuses = guardIs(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 125, Reason: "Error", Message: "no space"}})
+			s.InitContainerStatuses = guardIs(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 125, Reason: "Error",
+				Message: "no space"}})
 		})
 		runs(ctx, a, 2)
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())

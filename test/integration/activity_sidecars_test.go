@@ -16,14 +16,14 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
-var _ = Describe("Activity beside an injected container", func() {
+var _ = Describe("Activity next to an injected container", func() {
 	// operated runs an Activity whose pod has the container, up to its first start.
 	operated := func(ctx context.Context, where string) (*egov1.Activity, *corev1.Pod) {
 		GinkgoHelper()
 		namespace := newNamespace(ctx)
-		mend, err := fault.Injected{Name: "other", Image: "example.org/other", Script: "exit 0", Where: where}.Inject(ctx, admin, namespace)
+		undo, err := fault.Injected{Name: "other", Image: "example.org/other", Script: "exit 0", Where: where}.Inject(ctx, admin, namespace)
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func() { Expect(mend()).To(Succeed()) })
+		DeferCleanup(func() { Expect(undo()).To(Succeed()) })
 		operate(namespace)
 		a := builders.Activity("a", "true").In(namespace).Retries(1).With(func(s *egov1.ActivitySpec) {
 			s.PodLabels = map[string]string{fault.InjectLabel: "other"}
@@ -37,7 +37,8 @@ var _ = Describe("Activity beside an injected container", func() {
 		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
 	}
 	ended := func(code int32) corev1.ContainerState {
-		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", StartedAt: metav1.Now(), FinishedAt: metav1.Now()}}
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", StartedAt: metav1.Now(),
+			FinishedAt: metav1.Now()}}
 	}
 	containers := func(own, other corev1.ContainerState) func(*corev1.PodStatus) {
 		return func(s *corev1.PodStatus) {
@@ -46,8 +47,8 @@ var _ = Describe("Activity beside an injected container", func() {
 		}
 	}
 
-	It("ends with its command, writes that down, and then removes the pod that goes on", func(ctx SpecContext) {
-		a, pod := operated(ctx, fault.Beside)
+	It("ends with its command, records that, and then removes the pod that continues", func(ctx SpecContext) {
+		a, pod := operated(ctx, fault.Regular)
 		setPodStatus(ctx, pod, containers(now(), now()))
 		Eventually(func(g Gomega) {
 			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
@@ -60,9 +61,11 @@ var _ = Describe("Activity beside an injected container", func() {
 
 		By("another failing, which is not the command's affair")
 		setPodStatus(ctx, second, containers(now(), ended(9)))
-		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionFalse, commonv1.ReasonAsExpected).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionFalse,
+			commonv1.ReasonAsExpected).Should(Succeed())
 		setPodStatus(ctx, second, func(s *corev1.PodStatus) { containers(ended(0), ended(9))(s); s.Phase = corev1.PodFailed })
-		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue, commonv1.ReasonExited).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue,
+			commonv1.ReasonExited).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
 		Expect(a.Status.Attempts).To(HaveLen(2))
 		Eventually(func(g Gomega) {
@@ -84,8 +87,8 @@ var _ = Describe("Activity beside an injected container", func() {
 			HaveField("Message", And(ContainSubstring("init container other"), ContainSubstring("did not run")))))
 	})
 
-	It("is lost, and not tried again, when a node begins its pod anew", func(ctx SpecContext) {
-		a, pod := operated(ctx, fault.Beside)
+	It("is lost, and not tried again, when a node restarts its pod", func(ctx SpecContext) {
+		a, pod := operated(ctx, fault.Regular)
 		setPodStatus(ctx, pod, containers(now(), now()))
 		Eventually(func() egov1.ProcessState {
 			Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
@@ -93,10 +96,12 @@ var _ = Describe("Activity beside an injected container", func() {
 		}).Should(Equal(egov1.Running))
 		setPodStatus(ctx, pod, func(s *corev1.PodStatus) {
 			s.ContainerStatuses[0] = corev1.ContainerStatus{Name: "activity", RestartCount: 1,
-				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}},
-				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}}}
+				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}},
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137,
+					Reason: "ContainerStatusUnknown"}}}
 		})
-		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, commonv1.ReasonStartedTwice).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue,
+			commonv1.ReasonStartedTwice).Should(Succeed())
 		Eventually(func() bool { return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(pod), pod)) }).Should(BeTrue())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
 		Expect(a.Status.Prosta).To(Equal(egov1.Lost))

@@ -31,9 +31,11 @@ func fullActivity() *egov1.Activity {
 		s.ExecUser, s.ExecCwd, s.Envs = "1000:2000", "/srv", []string{"A=b=c", "_x.y-z="}
 		s.Timeout, s.Output = &metav1.Duration{Duration: 90 * time.Minute}, &egov1.Output{TailBytes: ptr.To[int32](0)}
 		s.StartDeadline = &metav1.Duration{Duration: time.Hour}
-		s.EnvFrom = []corev1.EnvFromSource{{Prefix: "P_", SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}}}}
+		s.EnvFrom = []corev1.EnvFromSource{{Prefix: "P_",
+			SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}}}}
 		s.Workspace = egov1.Workspace{Size: ptr.To(resource.MustParse("1Gi")), Path: "/srv"}
-		s.RetryPolicy = egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryTimedOut}, Backoff: &metav1.Duration{Duration: time.Minute},
+		s.RetryPolicy = egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryTimedOut},
+			Backoff:   &metav1.Duration{Duration: time.Minute},
 			ExitCodes: &egov1.ExitCodes{FailOn: []int32{64}}}
 		s.TTLSecondsAfterFinished = ptr.To[int32](60)
 		s.Security, s.PodOptions = commonv1.SecurityRestricted, fullPodOptions()
@@ -89,7 +91,7 @@ var (
 	fromSecret = corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{}}
 )
 
-// numbered gives NAME=value of that many different names, as long as an item may be.
+// numbered gives NAME=value of that many different names, each of an item's maximal length.
 func numbered(many int) []string {
 	list := make([]string, many)
 	for i := range list {
@@ -125,11 +127,12 @@ var _ = Describe("Activity", func() {
 		Entry("a gid beyond 31 bits", execUser("1:2147483648", ""), "execuser"),
 		Entry("no gid after the colon", execUser("1:", ""), "spec.execuser"),
 		Entry("a name in capitals", execUser("Deploy", ""), "spec.execuser"),
-		Entry("a name that begins with a number", execUser("1st", ""), "spec.execuser"),
+		Entry("a name that starts with a number", execUser("1st", ""), "spec.execuser"),
 		Entry("a name with a gid", execUser("deploy:1000", ""), "spec.execuser"),
 		Entry("a name too long", execUser(strings.Repeat("a", 33), ""), "spec.execuser"),
 		Entry("envFrom of nothing", envFrom(1, corev1.EnvFromSource{}), "spec.envFrom[0]"),
-		Entry("envFrom of both", envFrom(1, corev1.EnvFromSource{ConfigMapRef: fromMap.ConfigMapRef, SecretRef: fromSecret.SecretRef}), "spec.envFrom[0]"),
+		Entry("envFrom of both", envFrom(1, corev1.EnvFromSource{ConfigMapRef: fromMap.ConfigMapRef, SecretRef: fromSecret.SecretRef}),
+			"spec.envFrom[0]"),
 		Entry("too many envFrom", envFrom(17, fromMap), "spec.envFrom"),
 		Entry("a workspace of both kinds", in(egov1.Workspace{ClaimName: "c", Size: ptr.To(resource.MustParse("1Gi"))}), "workspace"),
 		Entry("a workspace that is only a path", in(egov1.Workspace{Path: "/srv"}), "workspace.path"),
@@ -148,8 +151,9 @@ var _ = Describe("Activity", func() {
 		Entry("NOVALUE", envs("NOVALUE"), "spec.envs[0]"),
 		Entry("no name", envs("=value"), "spec.envs[0]"),
 		Entry("a name with a space", envs("A B=c"), "spec.envs[0]"),
-		Entry("a name that begins with a digit", envs("1A=b"), "spec.envs[0]"),
-		Entry("a name with a dot, which /bin/sh drops", envs("A=1", "spring.profiles.active=prod"), "spring.profiles.active is a name of more than"),
+		Entry("a name that starts with a digit", envs("1A=b"), "spec.envs[0]"),
+		Entry("a name with a dot, which /bin/sh drops", envs("A=1", "spring.profiles.active=prod"),
+			"spring.profiles.active is a name of more than"),
 		Entry("a name with a dash, which /bin/sh drops", envs("my-key=2"), "spec.envs"),
 		Entry("a duplicate name", envs("A=1", "B=2", "A=3"), "envs"),
 		Entry("too many envs", envs(numbered(65)...), "spec.envs"),
@@ -163,21 +167,32 @@ var _ = Describe("Activity", func() {
 		Entry("startDeadline of 0", starting(0), "startDeadline"),
 		Entry("startDeadline above a year", starting(8760*time.Hour+time.Second), "startDeadline"),
 		Entry("a negative startDeadline", starting(-time.Second), "spec.startDeadline"),
-		Entry("backoff above 10 minutes", retrying(egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: 10*time.Minute + time.Second}}), "retryPolicy.backoff"),
+		Entry("backoff above 10 minutes", retrying(egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: 10*time.Minute + time.Second}}),
+			"retryPolicy.backoff"),
 		Entry("a negative backoff", retrying(egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: -time.Second}}), "spec.retryPolicy.backoff"),
-		Entry("a retry when lost", retrying(egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryCause(egov1.Lost)}}), "spec.retryPolicy.causes[0]"),
-		Entry("a retry on the same twice", retrying(egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryFailed}}), "spec.retryPolicy.causes[1]"),
+		Entry("a retry when lost", retrying(egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryCause(egov1.Lost)}}),
+			"spec.retryPolicy.causes[0]"),
+		Entry("a retry on the same twice", retrying(egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryFailed}}),
+			"spec.retryPolicy.causes[1]"),
 		Entry("exitCodes of what is not Failed", retrying(egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryTimedOut},
 			ExitCodes: &egov1.ExitCodes{FailOn: []int32{1}}}), "retryPolicy.exitCodes"),
-		Entry("exitCodes both ways", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{RetryOn: []int32{1}, FailOn: []int32{2}}}), "retryPolicy.exitCodes"),
+		Entry("exitCodes both ways", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{RetryOn: []int32{1}, FailOn: []int32{2}}}),
+			"retryPolicy.exitCodes"),
 		Entry("exitCodes of neither way", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{}}), "retryPolicy.exitCodes"),
-		Entry("exit code 0", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{RetryOn: []int32{0}}}), "spec.retryPolicy.exitCodes.retryOn[0]"),
-		Entry("exit code 256", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{FailOn: []int32{256}}}), "spec.retryPolicy.exitCodes.failOn[0]"),
-		Entry("an exit code twice", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{FailOn: []int32{1, 1}}}), "spec.retryPolicy.exitCodes.failOn[1]"),
-		Entry("too many exit codes", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{FailOn: codes(65)}}), "spec.retryPolicy.exitCodes.failOn"),
-		Entry("a negative ttl", activity(func(s *egov1.ActivitySpec) { s.TTLSecondsAfterFinished = ptr.To[int32](-1) }), "spec.ttlSecondsAfterFinished"),
-		Entry("a negative tail", activity(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](-1)} }), "spec.output.tailBytes"),
-		Entry("a tail above 32768", activity(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](32769)} }), "spec.output.tailBytes"),
+		Entry("exit code 0", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{RetryOn: []int32{0}}}),
+			"spec.retryPolicy.exitCodes.retryOn[0]"),
+		Entry("exit code 256", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{FailOn: []int32{256}}}),
+			"spec.retryPolicy.exitCodes.failOn[0]"),
+		Entry("an exit code twice", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{FailOn: []int32{1, 1}}}),
+			"spec.retryPolicy.exitCodes.failOn[1]"),
+		Entry("too many exit codes", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{FailOn: codes(65)}}),
+			"spec.retryPolicy.exitCodes.failOn"),
+		Entry("a negative ttl", activity(func(s *egov1.ActivitySpec) { s.TTLSecondsAfterFinished = ptr.To[int32](-1) }),
+			"spec.ttlSecondsAfterFinished"),
+		Entry("a negative tail", activity(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](-1)} }),
+			"spec.output.tailBytes"),
+		Entry("a tail above 32768", activity(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](32769)} }),
+			"spec.output.tailBytes"),
 		Entry("another security", activity(func(s *egov1.ActivitySpec) { s.Security = "Privileged" }), "spec.security"),
 		Entry("a name too long for its pods", builders.Activity(strings.Repeat("a", 54), "true").Build(), "metadata.name"),
 	)
@@ -203,7 +218,8 @@ var _ = Describe("Activity", func() {
 		Entry("execcwd /", activity(func(s *egov1.ActivitySpec) { s.ExecCwd = "/" })),
 		Entry("execcwd of 1024", activity(func(s *egov1.ActivitySpec) { s.ExecCwd = "/" + strings.Repeat("a", 1023) })),
 		Entry("an empty value, an = and a newline in others", envs("A=", "B=a=b", "C=a\nb", "AB=1")),
-		Entry("a name with a dot and a dash, with args", activity(func(s *egov1.ActivitySpec) { s.Args, s.Envs = []string{"-0"}, []string{"spring.profiles-active=prod"} })),
+		Entry("a name with a dot and a dash, with args",
+			activity(func(s *egov1.ActivitySpec) { s.Args, s.Envs = []string{"-0"}, []string{"spring.profiles-active=prod"} })),
 		Entry("64 envs of 1024", envs(numbered(64)...)),
 		Entry("timeout 1s", lasting(time.Second)),
 		Entry("timeout of a year", lasting(8760*time.Hour)),
@@ -246,7 +262,8 @@ var _ = Describe("Activity", func() {
 		Entry("imagePullSecrets", "imagePullSecrets", func(s *egov1.ActivitySpec) { s.ImagePullSecrets = nil }),
 		Entry("podLabels", "podLabels", func(s *egov1.ActivitySpec) { s.PodLabels["team"] = "b" }),
 		Entry("podAnnotations", "podAnnotations", func(s *egov1.ActivitySpec) { s.PodAnnotations = nil }),
-		Entry("terminationGracePeriodSeconds", "terminationGracePeriodSeconds", func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = nil }),
+		Entry("terminationGracePeriodSeconds", "terminationGracePeriodSeconds",
+			func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = nil }),
 		Entry("nodeSelector", "nodeSelector", func(s *egov1.ActivitySpec) { s.NodeSelector = nil }),
 		Entry("tolerations", "tolerations", func(s *egov1.ActivitySpec) { s.Tolerations = nil }),
 		Entry("affinity", "affinity", func(s *egov1.ActivitySpec) { s.Affinity = nil }),
@@ -280,7 +297,8 @@ var _ = Describe("Activity", func() {
 
 		update(ctx, a, func(o client.Object) { o.(*egov1.Activity).Spec.Suspend = false })
 		Eventually(o.Calls).WithArguments(ofPods).Should(ContainElement(HaveField("Verb", "create")))
-		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionSuspended, metav1.ConditionFalse, commonv1.ReasonNotSuspended).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionSuspended, metav1.ConditionFalse,
+			commonv1.ReasonNotSuspended).Should(Succeed())
 	})
 
 	It("fails when it has not started in time, suspended or not, and never makes a pod", func(ctx SpecContext) {
@@ -290,7 +308,8 @@ var _ = Describe("Activity", func() {
 			s.Suspend, s.StartDeadline = true, &metav1.Duration{Duration: 2 * time.Second}
 		}).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
-		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, commonv1.ReasonStartDeadlineExceeded).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue,
+			commonv1.ReasonStartDeadlineExceeded).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
 		Expect(a.Status.Attempts).To(HaveLen(1))
 		update(ctx, a, func(o client.Object) { o.(*egov1.Activity).Spec.Suspend = false })

@@ -18,7 +18,7 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
-// runnerTask is what a container of a backup's pod is told, as far as specs look at it.
+// runnerTask is what a container of a backup's pod is passed, without what no spec reads.
 type runnerTask struct {
 	Kind, Item string
 	Leftovers  []string
@@ -35,7 +35,8 @@ type runnerResult struct {
 }
 
 // available is what a status says of servers that serve.
-var available = []metav1.Condition{{Type: commonv1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: "Test", LastTransitionTime: metav1.Unix(1, 0)}}
+var available = []metav1.Condition{{Type: commonv1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: "Test",
+	LastTransitionTime: metav1.Unix(1, 0)}}
 
 // standing makes an object that its own reconciler leaves as it is, as it cannot read one field: there are no servers in this suite.
 func standing(ctx context.Context, obj client.Object) {
@@ -61,7 +62,8 @@ func standingEtcd(ctx context.Context, namespace string) {
 			return err
 		}
 		e.Status.TargetImage, e.Status.Conditions = "example.org/etcd:1", available
-		e.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "t", ClusterID: "c", Members: []databasev1alpha1.EtcdRecordedMember{{Name: "data-0", DataID: "d"}}}
+		e.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "t", ClusterID: "c",
+			Members: []databasev1alpha1.EtcdRecordedMember{{Name: "data-0", DataID: "d"}}}
 		return admin.Status().Update(ctx, e)
 	}).Should(Succeed())
 }
@@ -71,7 +73,8 @@ func standingRedis(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	r := &cachev1alpha1.Redis{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cart"}}
 	standing(ctx, r)
-	labels := map[string]string{"app.kubernetes.io/name": "redis", "app.kubernetes.io/instance": "cart", "app.kubernetes.io/managed-by": "mainstay-operator"}
+	labels := map[string]string{"app.kubernetes.io/name": "redis", "app.kubernetes.io/instance": "cart",
+		"app.kubernetes.io/managed-by": "mainstay-operator"}
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cart", Labels: labels,
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(r, cachev1alpha1.GroupVersion.WithKind("Redis"))}}}
 	set.Spec.Replicas, set.Spec.Selector = ptr.To[int32](0), &metav1.LabelSelector{MatchLabels: labels}
@@ -159,6 +162,7 @@ func end(ctx context.Context, pod *corev1.Pod, container string, code int32, res
 func finish(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	task := taskIn(pod, "finish")
-	item := commonv1.BackupItem{Name: task.Item, Size: 7, SHA256: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", Verified: task.Verify}
+	item := commonv1.BackupItem{Name: task.Item, Size: 7, SHA256: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+		Verified: task.Verify}
 	end(ctx, pod, "finish", 0, runnerResult{Item: &item, Items: []commonv1.BackupItem{item}})
 }

@@ -65,7 +65,8 @@ func restoreOf(cluster string, deadline ...time.Duration) *databasev1alpha1.Etcd
 // fullBackup sets every optional field.
 func fullBackup() *databasev1alpha1.EtcdBackup {
 	return etcdBackup(func(s *databasev1alpha1.EtcdBackupSpec) {
-		s.Store.S3 = &commonv1.S3Store{Bucket: "my.backups-1", Prefix: "a/b.c", Endpoint: "https://s3.example.org:9000", Region: "eu-1", SecretName: "login",
+		s.Store.S3 = &commonv1.S3Store{Bucket: "my.backups-1", Prefix: "a/b.c", Endpoint: "https://s3.example.org:9000", Region: "eu-1",
+			SecretName:   "login",
 			CASecretName: "ca", PathStyle: ptr.To(true)}
 		s.Schedule, s.TimeZone, s.StartingDeadline = "30 2 * * 1-5", "Europe/Berlin", &metav1.Duration{Duration: 24 * time.Hour}
 		s.Retention = &commonv1.BackupRetention{KeepLast: ptr.To[int32](10_000), KeepFor: &metav1.Duration{Duration: time.Minute}}
@@ -81,17 +82,20 @@ var _ = Describe("Backup", func() {
 		Entry("a cluster in capitals", builders.EtcdBackup("a", "Data", builders.Bucket("b-1")).Build(), "spec.clusterName"),
 		Entry("no redis", builders.RedisBackup("a", "", builders.Bucket("b-1")).Build(), "spec.redisName"),
 		Entry("no store", builders.EtcdBackup("a", "data", commonv1.BackupStore{}).Build(), "store is either s3 or volume"),
-		Entry("two stores", builders.EtcdBackup("a", "data", commonv1.BackupStore{S3: builders.Bucket("b-1").S3, Volume: builders.Volume("c").Volume}).Build(), "store is either s3 or volume"),
+		Entry("two stores", builders.EtcdBackup("a", "data",
+			commonv1.BackupStore{S3: builders.Bucket("b-1").S3, Volume: builders.Volume("c").Volume}).Build(), "store is either s3 or volume"),
 		Entry("a bucket in capitals", byS3(func(s *commonv1.S3Store) { s.Bucket = "Backups" }), "spec.store.s3.bucket"),
 		Entry("a prefix that leads up", byS3(func(s *commonv1.S3Store) { s.Prefix = "a/../b" }), "prefix"),
 		Entry("a prefix with a / at its end", byS3(func(s *commonv1.S3Store) { s.Prefix = "a/" }), "spec.store.s3.prefix"),
 		Entry("an endpoint without https", byS3(func(s *commonv1.S3Store) { s.Endpoint = "s3.example.org" }), "spec.store.s3.endpoint"),
-		Entry("an endpoint with a password", byS3(func(s *commonv1.S3Store) { s.Endpoint = "https://me:secret@s3.example.org" }), "spec.store.s3.endpoint"),
+		Entry("an endpoint with a password", byS3(func(s *commonv1.S3Store) { s.Endpoint = "https://me:secret@s3.example.org" }),
+			"spec.store.s3.endpoint"),
 		Entry("no login", byS3(func(s *commonv1.S3Store) { s.SecretName = "" }), "spec.store.s3.secretName"),
 		Entry("no claim", builders.EtcdBackup("a", "data", builders.Volume("")).Build(), "spec.store.volume.claimName"),
 		Entry("a path that leads up", byVolume(".."), "path"),
 		Entry("an absolute path", byVolume("/srv"), "spec.store.volume.path"),
-		Entry("a time zone without schedule", etcdBackup(func(s *databasev1alpha1.EtcdBackupSpec) { s.TimeZone = "UTC" }), "timeZone needs schedule"),
+		Entry("a time zone without schedule", etcdBackup(func(s *databasev1alpha1.EtcdBackupSpec) { s.TimeZone = "UTC" }),
+			"timeZone needs schedule"),
 		Entry("a time zone within the schedule", etcdBackup(scheduled("TZ=UTC 0 0 * * *")), "schedule: set timeZone"),
 		Entry("a schedule too long", etcdBackup(scheduled(strings.Repeat("*", 129))), "spec.schedule"),
 		Entry("a short deadline", deadlineOf(59*time.Second), "startingDeadline"),
@@ -99,14 +103,16 @@ var _ = Describe("Backup", func() {
 		Entry("a negative deadline", deadlineOf(-time.Hour), "spec.startingDeadline"),
 		Entry("retention of nothing", retention(commonv1.BackupRetention{}), "retention needs keepLast or keepFor"),
 		Entry("retention of none", retention(commonv1.BackupRetention{KeepLast: ptr.To[int32](0)}), "spec.retention.keepLast"),
-		Entry("retention for seconds", retention(commonv1.BackupRetention{KeepFor: &metav1.Duration{Duration: time.Second}}), "retention.keepFor"),
+		Entry("retention for seconds", retention(commonv1.BackupRetention{KeepFor: &metav1.Duration{Duration: time.Second}}),
+			"retention.keepFor"),
 		Entry("a restore of no cluster", restoreOf(""), "spec.clusterName"),
 		Entry("a restore of a cluster in capitals", restoreOf("Data"), "spec.clusterName"),
 		Entry("a restore with a short deadline", restoreOf("data", 59*time.Second), "startingDeadline"),
 		Entry("a restore with a long deadline", restoreOf("data", 24*time.Hour+time.Second), "startingDeadline"),
 		Entry("a restore with a negative deadline", restoreOf("data", -time.Hour), "spec.startingDeadline"),
 		Entry("another compression", etcdBackup(func(s *databasev1alpha1.EtcdBackupSpec) { s.Compression = "Zstd" }), "spec.compression"),
-		Entry("a name too long for its pods", builders.EtcdBackup(strings.Repeat("a", 53), "data", builders.Bucket("b-1")).Build(), "metadata.name"),
+		Entry("a name too long for its pods", builders.EtcdBackup(strings.Repeat("a", 53), "data", builders.Bucket("b-1")).Build(),
+			"metadata.name"),
 		Entry("a name with a dot", builders.RedisBackup("a.b", "cart", builders.Bucket("b-1")).Build(), "metadata.name"),
 	)
 
@@ -126,10 +132,12 @@ var _ = Describe("Backup", func() {
 		change("clusterName cannot change", func(s *databasev1alpha1.EtcdBackupSpec) { s.ClusterName = "other" })
 		change("store cannot change", func(s *databasev1alpha1.EtcdBackupSpec) { s.Store.S3.Prefix = "c" })
 		change("schedule cannot be added or dropped", func(s *databasev1alpha1.EtcdBackupSpec) { s.Schedule, s.TimeZone = "", "" })
-		rejectUpdate(etcdBackup(), func(o client.Object) { o.(*databasev1alpha1.EtcdBackup).Spec.Schedule = "@daily" }, "schedule cannot be added or dropped")
+		rejectUpdate(etcdBackup(), func(o client.Object) { o.(*databasev1alpha1.EtcdBackup).Spec.Schedule = "@daily" },
+			"schedule cannot be added or dropped")
 		acceptUpdate(fullBackup(), func(o client.Object) {
 			s := &o.(*databasev1alpha1.EtcdBackup).Spec
-			s.Schedule, s.TimeZone, s.StartingDeadline, s.Retention, s.Suspend, s.Verify, s.Compression = "@daily", "", nil, nil, false, nil, commonv1.CompressGzip
+			s.Schedule, s.TimeZone, s.StartingDeadline, s.Retention, s.Suspend, s.Verify, s.Compression = "@daily", "", nil, nil, false, nil,
+				commonv1.CompressGzip
 		})
 	})
 
@@ -153,7 +161,8 @@ var _ = Describe("Backup", func() {
 			}).Should(Succeed())
 		}
 		next("02-29 00:00")
-		Eventually(checkCondition).WithArguments(ctx, b, commonv1.ConditionReady, metav1.ConditionTrue, commonv1.ReasonBackupNotDue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, b, commonv1.ConditionReady, metav1.ConditionTrue,
+			commonv1.ReasonBackupNotDue).Should(Succeed())
 		waitForRest(o)
 		set := func(change func(*databasev1alpha1.EtcdBackupSpec)) {
 			GinkgoHelper()
@@ -184,7 +193,7 @@ var _ = Describe("Backup", func() {
 		Expect(o.Calls(func(c fault.Call) bool { return c.Resource == "pods" && c.Writes() })).To(BeEmpty())
 	})
 
-	It("waits for its cluster, makes a backup, and tells of it", func(ctx SpecContext) {
+	It("waits for its cluster, makes a backup, and reports it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		var secrets []fault.Call // all about Secrets, from the operator's start on
 		o := install{namespaces: []string{namespace}, images: images, decide: func(c fault.Call) fault.Fault {
@@ -199,13 +208,15 @@ var _ = Describe("Backup", func() {
 		Expect(admin.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: login},
 			StringData: map[string]string{"accessKeyID": "key", "secretAccessKey": "hidden"}})).To(Succeed())
 		Expect(admin.Create(ctx, b)).To(Succeed())
-		Eventually(checkCondition).WithArguments(ctx, b, commonv1.ConditionProgressing, metav1.ConditionTrue, commonv1.ReasonSourceNotReady).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, b, commonv1.ConditionProgressing, metav1.ConditionTrue,
+			commonv1.ReasonSourceNotReady).Should(Succeed())
 		waitForRest(o)
 		standingEtcd(ctx, namespace)
 
 		pod := startedPod(ctx, b)
 		finish(ctx, pod)
-		Eventually(checkCondition).WithArguments(ctx, b, commonv1.ConditionComplete, metav1.ConditionTrue, commonv1.ReasonBackupVerified).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, b, commonv1.ConditionComplete, metav1.ConditionTrue,
+			commonv1.ReasonBackupVerified).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(b), b)).To(Succeed())
 		Expect(b.Status.Last).To(HaveField("Name", b.Status.Run.Item))
 		Expect(b.Status.LastVerified).To(Equal(b.Status.Last))
@@ -213,9 +224,10 @@ var _ = Describe("Backup", func() {
 		Expect(b.Status.Run.Image).To(Equal(ownImage))
 		Eventually(podsOf).WithArguments(ctx, b).Should(BeEmpty())
 		Eventually(func(g Gomega) {
-			var told eventsv1.EventList
-			g.Expect(admin.List(ctx, &told, client.InNamespace(namespace))).To(Succeed())
-			g.Expect(told.Items).To(ContainElement(And(HaveField("Reason", commonv1.ReasonBackupVerified), HaveField("Regarding.Kind", "EtcdBackup"))))
+			var events eventsv1.EventList
+			g.Expect(admin.List(ctx, &events, client.InNamespace(namespace))).To(Succeed())
+			g.Expect(events.Items).To(ContainElement(And(HaveField("Reason", commonv1.ReasonBackupVerified),
+				HaveField("Regarding.Kind", "EtcdBackup"))))
 		}).Should(Succeed())
 		waitForRest(o)
 		// The manager knows the store's Secret by its name alone. Of all Secrets it reads the metadata, and the data of those that it has made.
@@ -235,7 +247,8 @@ var _ = Describe("Backup", func() {
 		Expect(admin.Create(ctx, b)).To(Succeed())
 		first := startedPod(ctx, b)
 		end(ctx, first, "backup", 1, runnerResult{Error: "NoSuchBucket: backups", Permanent: true})
-		Eventually(checkCondition).WithArguments(ctx, b, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonBackupRefused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, b, commonv1.ConditionDegraded, metav1.ConditionTrue,
+			commonv1.ReasonBackupRefused).Should(Succeed())
 		read, err := live(ctx, b)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(ContainSubstring("NoSuchBucket: backups"))
@@ -252,7 +265,8 @@ var _ = Describe("Backup", func() {
 		second := startedPod(ctx, b)
 		Expect(second.Name).NotTo(Equal(first.Name))
 		Expect(taskIn(second, "backup").Leftovers).To(ConsistOf(taskIn(first, "backup").Item))
-		Expect(checkCondition(ctx, b, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonBackupRefused)).To(Succeed(), "until the attempt says otherwise")
+		Expect(checkCondition(ctx, b, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonBackupRefused)).To(Succeed(),
+			"until the attempt says otherwise")
 		finish(ctx, second)
 		Eventually(checkCondition).WithArguments(ctx, b, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
 		Expect(checkCondition(ctx, b, commonv1.ConditionComplete, metav1.ConditionTrue)).To(Succeed())
@@ -264,7 +278,8 @@ var _ = Describe("Backup", func() {
 		standingEtcd(ctx, namespace)
 		standingRedis(ctx, namespace)
 		e := builders.EtcdBackup("same", "data", builders.Volume("claim")).In(namespace).Build()
-		r := builders.RedisBackup("same", "cart", builders.Volume("claim")).In(namespace).With(func(s *cachev1alpha1.RedisBackupSpec) { s.Verify = ptr.To(false) }).Build()
+		r := builders.RedisBackup("same", "cart",
+			builders.Volume("claim")).In(namespace).With(func(s *cachev1alpha1.RedisBackupSpec) { s.Verify = ptr.To(false) }).Build()
 		Expect(admin.Create(ctx, e)).To(Succeed())
 		Expect(admin.Create(ctx, r)).To(Succeed())
 		etcdPod, redisPod := startedPod(ctx, e), startedPod(ctx, r)
@@ -275,11 +290,13 @@ var _ = Describe("Backup", func() {
 		Expect(task.Source.Endpoints).To(ConsistOf("cart-0.cart-headless." + namespace + ".svc:6379"))
 		finish(ctx, redisPod)
 		finish(ctx, etcdPod)
-		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionComplete, metav1.ConditionTrue, commonv1.ReasonBackupWritten).Should(Succeed())
-		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionComplete, metav1.ConditionTrue, commonv1.ReasonBackupVerified).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionComplete, metav1.ConditionTrue,
+			commonv1.ReasonBackupWritten).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionComplete, metav1.ConditionTrue,
+			commonv1.ReasonBackupVerified).Should(Succeed())
 	})
 
-	It("takes its pod along when it is deleted, and begins anew under the same name", func(ctx SpecContext) {
+	It("takes its pod along when it is deleted, and starts over under the same name", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		o := install{rights: namespacedRights(ctx, namespace), namespaces: []string{namespace}, own: namespace, images: images}.operate()
 		standingEtcd(ctx, namespace)
@@ -299,7 +316,7 @@ var _ = Describe("Backup", func() {
 	})
 })
 
-// taskIn is what a container of the pod is told.
+// taskIn is what a container of the pod is passed.
 func taskIn(pod *corev1.Pod, container string) runnerTask {
 	GinkgoHelper()
 	var task runnerTask

@@ -138,7 +138,7 @@ func (o *operator) waitForOutcome(ctx context.Context, k kind, obj client.Object
 	return outcome{calls: calls, state: last}, err
 }
 
-// await is Eventually for code that runs beside the spec.
+// await is Eventually for code that runs in parallel to the spec.
 func await(ctx context.Context, check func() error) error {
 	const interval = 50 * time.Millisecond
 	ticker := time.NewTicker(interval)

@@ -50,7 +50,7 @@ var _ = Describe("Drift:", func() {
 				child := found[place].DeepCopy()
 				err = admin.Patch(ctx, child, client.RawPatch(types.JSONPatchType, patch))
 				if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
-					continue // the server lets nobody make that edit
+					continue // the server lets no user make that edit
 				}
 				Expect(err).NotTo(HaveOccurred(), at)
 				tried++
@@ -109,7 +109,8 @@ var _ = Describe("Drift:", func() {
 				delete(injected, field)
 			}
 			injected["name"] = sidecar
-			Expect(unstructured.SetNestedSlice(child.Object, append([]any{injected}, original(child)...), "spec", "template", "spec", "containers")).To(Succeed())
+			Expect(unstructured.SetNestedSlice(child.Object, append([]any{injected}, original(child)...), "spec", "template", "spec",
+				"containers")).To(Succeed())
 			Expect(unstructured.SetNestedField(child.Object, "now", "spec", "template", "metadata", "annotations", note)).To(Succeed())
 			Expect(admin.Update(ctx, child)).To(Succeed())
 		}
@@ -161,7 +162,7 @@ type leaf struct {
 	other any // of the same type
 }
 
-// owned gives all scalars that our apply owns, as managedFields tell.
+// owned gives all scalars that our apply owns, as managedFields show.
 func owned(child *unstructured.Unstructured) []leaf {
 	GinkgoHelper()
 	for _, entry := range child.GetManagedFields() {
@@ -213,7 +214,7 @@ func leaves(fields map[string]any, value any, path []any) []leaf {
 	return found
 }
 
-// names is true for a field by which a list tells its items apart. To edit it is
+// names is true for a field by which a list distinguishes its items. To edit it is
 // to take our item away, which comes back, and to add another, which is foreign
 // and left. Not so for the numbers of ports: two of one name cannot stand.
 func names(item any, step any) bool {

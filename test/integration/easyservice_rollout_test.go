@@ -50,7 +50,8 @@ var _ = Describe("EasyService:", func() {
 		}
 		rolledBack := func(ctx context.Context, e *appv1.EasyService, good corev1.PodTemplateSpec) {
 			GinkgoHelper()
-			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonRolledBack).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse,
+				commonv1.ReasonRolledBack).Should(Succeed())
 			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionAvailable, metav1.ConditionTrue).Should(Succeed())
 			Expect(template(ctx, e)).To(Equal(good), "byte for byte, or its ReplicaSet would be another")
 			Expect(checkCondition(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRolledBack)).To(Succeed())
@@ -70,7 +71,11 @@ var _ = Describe("EasyService:", func() {
 			By("scaling what runs")
 			update(ctx, e, func(o client.Object) { o.(*appv1.EasyService).Spec.Size = ptr.To[int32](3) })
 			rolledBack(ctx, e, good)
-			Eventually(func() int32 { _ = admin.Get(ctx, client.ObjectKeyFromObject(e), e); return e.Status.ReadyReplicas }).Should(BeEquivalentTo(3))
+			Eventually(func() int32 {
+				_ = admin.Get(ctx, client.ObjectKeyFromObject(e),
+					e)
+				return e.Status.ReadyReplicas
+			}).Should(BeEquivalentTo(3))
 
 			By("restarting the operator")
 			o.stop()
@@ -89,7 +94,8 @@ var _ = Describe("EasyService:", func() {
 			moved := func(name string, target int32) []appv1.Port {
 				return []appv1.Port{{Name: name, Port: 80, TargetPort: ptr.To(intstr.FromInt32(target))}}
 			}
-			e, o := operated(ctx, careful().Ports(moved("http", 8080)...).With(func(s *appv1.EasyServiceSpec) { s.NetworkPolicy = &commonv1.NetworkPolicy{} }))
+			e, o := operated(ctx, careful().Ports(moved("http",
+				8080)...).With(func(s *appv1.EasyServiceSpec) { s.NetworkPolicy = &commonv1.NetworkPolicy{} }))
 			leads := func(to string, let ...int) {
 				GinkgoHelper()
 				Eventually(func(g Gomega) {
@@ -163,9 +169,11 @@ var _ = Describe("EasyService:", func() {
 			ready(ctx, e)
 			good, stable := template(ctx, e), e.Status.StableReplicaSet
 			release(ctx, e, "example.org/app"+stopping)
-			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue,
+				commonv1.ReasonPodFailing).Should(Succeed())
 			Expect(checkCondition(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
-			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRolledBack).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue,
+				commonv1.ReasonRolledBack).Should(Succeed())
 			Eventually(template).WithArguments(ctx, e).Should(Equal(good))
 			Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 			Expect(e.Status.LastRollout.Message).To(ContainSubstring("keeps stopping: exit code 3 (Error)"))
@@ -174,8 +182,10 @@ var _ = Describe("EasyService:", func() {
 		})
 
 		It("is Degraded beyond its deadline although it starts again and again, and then rests", func(ctx SpecContext) {
-			e, o := operated(ctx, careful().Image("example.org/app"+stopping).With(func(s *appv1.EasyServiceSpec) { s.Strategy.ProgressDeadlineSeconds = ptr.To[int32](6) }))
-			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
+			e, o := operated(ctx, careful().Image("example.org/app"+
+				stopping).With(func(s *appv1.EasyServiceSpec) { s.Strategy.ProgressDeadlineSeconds = ptr.To[int32](6) }))
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue,
+				commonv1.ReasonPodFailing).Should(Succeed())
 			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionProgressing, metav1.ConditionFalse).Should(Succeed())
 			Expect(checkCondition(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
 			Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
@@ -183,9 +193,10 @@ var _ = Describe("EasyService:", func() {
 			waitForRest(o)
 		})
 
-		It("stays where it is when told to keep, and when there is nothing to return to", func(ctx SpecContext) {
+		It("stays where it is when the spec says to keep, and when there is nothing to return to", func(ctx SpecContext) {
 			e, _ := operated(ctx, careful().Image("example.org/app"+broken))
-			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue,
+				commonv1.ReasonPodFailing).Should(Succeed())
 			Expect(template(ctx, e).Spec.Containers[0].Image).To(HaveSuffix(broken))
 			release(ctx, e, "example.org/app:1")
 			ready(ctx, e)
@@ -194,7 +205,8 @@ var _ = Describe("EasyService:", func() {
 				spec := &o.(*appv1.EasyService).Spec
 				spec.Strategy, spec.Image = nil, "example.org/app"+broken
 			})
-			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue,
+				commonv1.ReasonPodFailing).Should(Succeed())
 			Consistently(func() string { return template(ctx, e).Spec.Containers[0].Image }).Should(HaveSuffix(broken))
 		})
 	})
@@ -210,13 +222,14 @@ var _ = Describe("EasyService:", func() {
 			return template(ctx, e).Annotations["mainstay-operator.io/config"]
 		}
 
-		It("rolls the pods when it changes, and tells nothing of itself", func(ctx SpecContext) {
+		It("rolls the pods when it changes, and shows nothing of itself", func(ctx SpecContext) {
 			namespace := kind{level: "baseline"}.newNamespace(ctx)
 			Expect(admin.Create(ctx, settings(namespace, "1"))).To(Succeed())
 			Expect(admin.Create(ctx, secret(namespace, "hunter2"))).To(Succeed())
 			o := operate(namespace)
 			e := builders.EasyService("a").In(namespace).With(func(s *appv1.EasyServiceSpec) {
-				s.ConfigRefs = []appv1.ConfigRef{{Kind: appv1.ConfigMap, Name: "settings"}, {Kind: appv1.Secret, Name: "keys"}, {Kind: appv1.ConfigMap, Name: "perhaps", Optional: true}}
+				s.ConfigRefs = []appv1.ConfigRef{{Kind: appv1.ConfigMap, Name: "settings"}, {Kind: appv1.Secret, Name: "keys"},
+					{Kind: appv1.ConfigMap, Name: "perhaps", Optional: true}}
 			}).Build()
 			Expect(admin.Create(ctx, e)).To(Succeed())
 			ready(ctx, e)
@@ -237,7 +250,8 @@ var _ = Describe("EasyService:", func() {
 				return admin.Create(ctx, late)
 			})
 			rolls("one that is named no more", func() error {
-				return admin.Patch(ctx, e, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"configRefs":[{"kind":"Secret","name":"keys"}]}}`)))
+				return admin.Patch(ctx, e, client.RawPatch("application/merge-patch+json",
+					[]byte(`{"spec":{"configRefs":[{"kind":"Secret","name":"keys"}]}}`)))
 			})
 
 			By("a write that changes nothing")
@@ -251,19 +265,21 @@ var _ = Describe("EasyService:", func() {
 			Expect(digest(ctx, e)).To(Equal(at))
 		})
 
-		It("that is missing is named, and what runs goes on until it is back", func(ctx SpecContext) {
+		It("that is missing is named, and what runs continues until it is back", func(ctx SpecContext) {
 			e, _ := operated(ctx, builders.EasyService("a").With(func(s *appv1.EasyServiceSpec) {
 				s.ConfigRefs = []appv1.ConfigRef{{Kind: appv1.Secret, Name: "keys"}}
 			}))
 			missing := func() {
 				GinkgoHelper()
-				Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalidSpec).Should(Succeed())
+				Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue,
+					commonv1.ReasonInvalidSpec).Should(Succeed())
 				read, err := live(ctx, e)
 				Expect(err).NotTo(HaveOccurred())
-				Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(HavePrefix(`configRefs[0]: there is no Secret "keys" in this namespace`))
+				Expect(conditionOf(read,
+					commonv1.ConditionDegraded).Message).To(HavePrefix(`configRefs[0]: there is no Secret "keys" in this namespace`))
 			}
 			missing()
-			Expect(versions(ctx, e.Namespace)).To(BeEmpty(), "nothing begins without it")
+			Expect(versions(ctx, e.Namespace)).To(BeEmpty(), "nothing starts without it")
 			Expect(admin.Create(ctx, secret(e.Namespace, "1"))).To(Succeed())
 			ready(ctx, e)
 			was := digest(ctx, e)
@@ -273,17 +289,23 @@ var _ = Describe("EasyService:", func() {
 			Expect(checkCondition(ctx, e, commonv1.ConditionAvailable, metav1.ConditionTrue)).To(Succeed())
 			Expect(digest(ctx, e)).To(Equal(was))
 			update(ctx, e, func(o client.Object) { o.(*appv1.EasyService).Spec.Size = ptr.To[int32](2) })
-			Eventually(func() int32 { _ = admin.Get(ctx, client.ObjectKeyFromObject(e), e); return e.Status.ReadyReplicas }).Should(BeEquivalentTo(2), "what runs is looked after")
+			Eventually(func() int32 {
+				_ = admin.Get(ctx, client.ObjectKeyFromObject(e),
+					e)
+				return e.Status.ReadyReplicas
+			}).Should(BeEquivalentTo(2), "what runs is looked after")
 			Expect(admin.Create(ctx, secret(e.Namespace, "1"))).To(Succeed())
 			ready(ctx, e)
 			Expect(digest(ctx, e)).To(Equal(was), "the same content")
 		})
 	})
 
-	It("has an Ingress as a controller wants it, whose URL is told, and which goes when it is not wanted", func(ctx SpecContext) {
-		e, _ := operated(ctx, builders.EasyService("a").Ports(appv1.Port{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP}, appv1.Port{Name: "web", Port: 80}).
+	It("has an Ingress as a controller wants it, whose URL is reported, and which goes when it is not wanted", func(ctx SpecContext) {
+		e, _ := operated(ctx, builders.EasyService("a").Ports(appv1.Port{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP},
+			appv1.Port{Name: "web", Port: 80}).
 			With(func(s *appv1.EasyServiceSpec) {
-				s.Ingress = &appv1.Ingress{ClassName: ptr.To("nginx"), Host: "a.example.org", TLSSecret: "cert", Annotations: map[string]string{"x": "y"}}
+				s.Ingress = &appv1.Ingress{ClassName: ptr.To("nginx"), Host: "a.example.org", TLSSecret: "cert",
+					Annotations: map[string]string{"x": "y"}}
 			}))
 		ready(ctx, e)
 		var made networkingv1.Ingress
@@ -292,11 +314,12 @@ var _ = Describe("EasyService:", func() {
 		Expect(made.Spec).To(Equal(networkingv1.IngressSpec{
 			IngressClassName: ptr.To("nginx"),
 			TLS:              []networkingv1.IngressTLS{{Hosts: []string{"a.example.org"}, SecretName: "cert"}},
-			Rules: []networkingv1.IngressRule{{Host: "a.example.org", IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
-				Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: ptr.To(networkingv1.PathTypePrefix), Backend: networkingv1.IngressBackend{
-					Service: &networkingv1.IngressServiceBackend{Name: "a", Port: networkingv1.ServiceBackendPort{Number: 80}},
-				}}},
-			}}}},
+			Rules: []networkingv1.IngressRule{{Host: "a.example.org",
+				IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
+					Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: ptr.To(networkingv1.PathTypePrefix), Backend: networkingv1.IngressBackend{
+						Service: &networkingv1.IngressServiceBackend{Name: "a", Port: networkingv1.ServiceBackendPort{Number: 80}},
+					}}},
+				}}}},
 		}))
 		Expect(e.Status.Endpoints).To(ContainElement(appv1.Endpoint{Name: "web", Type: appv1.EndpointIngress, URL: "https://a.example.org/"}))
 
@@ -321,13 +344,15 @@ var _ = Describe("EasyService:", func() {
 	})
 
 	It("is headless: its name leads to the pods and the ports that they listen on", func(ctx SpecContext) {
-		e, o := operated(ctx, builders.EasyService("a").Type("ClusterIP").Ports(appv1.Port{Name: "http", Port: 80, TargetPort: ptr.To(intstr.FromInt32(8080))}).
+		e, o := operated(ctx, builders.EasyService("a").Type("ClusterIP").Ports(appv1.Port{Name: "http", Port: 80,
+			TargetPort: ptr.To(intstr.FromInt32(8080))}).
 			With(func(s *appv1.EasyServiceSpec) { s.Service.Headless = true }))
 		ready(ctx, e)
 		var service corev1.Service
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), &service)).To(Succeed())
 		Expect(service.Spec.ClusterIP).To(Equal(corev1.ClusterIPNone))
-		Expect(e.Status.Endpoints).To(Equal([]appv1.Endpoint{{Name: "http", Type: corev1.ServiceTypeClusterIP, URL: "http://a." + e.Namespace + ".svc:8080"}}))
+		Expect(e.Status.Endpoints).To(Equal([]appv1.Endpoint{{Name: "http", Type: corev1.ServiceTypeClusterIP,
+			URL: "http://a." + e.Namespace + ".svc:8080"}}))
 		waitForRest(o)
 	})
 
@@ -347,13 +372,18 @@ var _ = Describe("EasyService:", func() {
 		By("what its controller does: find the target, its pods, and scale it")
 		gvk, err := admin.GroupVersionKindFor(&e)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(scaler.Spec.ScaleTargetRef).To(Equal(autoscalingv2.CrossVersionObjectReference{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: e.Name}))
+		Expect(scaler.Spec.ScaleTargetRef).To(Equal(autoscalingv2.CrossVersionObjectReference{APIVersion: gvk.GroupVersion().String(),
+			Kind: gvk.Kind, Name: e.Name}))
 		_, counted := measured(ctx, &e)
 		Expect(counted).To(HaveLen(1))
 		Expect(counted[0].Spec.Containers).To(HaveEach(HaveField("Resources.Requests", HaveKey(corev1.ResourceCPU))))
 		scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: *scaler.Spec.MinReplicas}}
 		Expect(admin.SubResource("scale").Update(ctx, &e, client.WithSubResourceBody(scale))).To(Succeed())
-		Eventually(func() int32 { _ = admin.Get(ctx, client.ObjectKeyFromObject(&e), &e); return e.Status.ReadyReplicas }).Should(BeEquivalentTo(2))
+		Eventually(func() int32 {
+			_ = admin.Get(ctx, client.ObjectKeyFromObject(&e),
+				&e)
+			return e.Status.ReadyReplicas
+		}).Should(BeEquivalentTo(2))
 	})
 
 	It("offers TCP and UDP on one number", func(ctx SpecContext) {
@@ -398,7 +428,8 @@ var _ = Describe("EasyService:", func() {
 			spec.Volumes = []corev1.Volume{{Name: "a", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 			spec.VolumeMounts = []corev1.VolumeMount{{Name: "nowhere", MountPath: "/a"}}
 		})
-		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefusedByServer).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue,
+			commonv1.ReasonRefusedByServer).Should(Succeed())
 		read, err := live(ctx, e)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(ContainSubstring(`volumeMounts[0].name: Not found: "nowhere"`))

@@ -53,12 +53,15 @@ func fullEasyService() *appv1.EasyService {
 			appv1.Port{Name: "http", Port: 80, TargetPort: ptr.To(intstr.FromInt32(8080)), AppProtocol: ptr.To("http")},
 		).
 		With(func(s *appv1.EasyServiceSpec) {
-			s.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
+			s.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
 			s.ConfigRefs = []appv1.ConfigRef{{Kind: appv1.ConfigMap, Name: "settings"}}
-			s.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: ptr.To(resource.MustParse("0.5Gi"))}}}}
+			s.Volumes = []corev1.Volume{{Name: "data",
+				VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: ptr.To(resource.MustParse("0.5Gi"))}}}}
 			s.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "data", MountPath: "/more", SubPath: "more"}}
 			s.ServiceAccountName = "reader"
-			s.Ingress = &appv1.Ingress{ClassName: ptr.To("example"), Host: "a.example.org", Path: "/api", PathType: "Exact", Port: 80, TLSSecret: "cert", Annotations: map[string]string{"i": "j"}}
+			s.Ingress = &appv1.Ingress{ClassName: ptr.To("example"), Host: "a.example.org", Path: "/api", PathType: "Exact", Port: 80,
+				TLSSecret: "cert", Annotations: map[string]string{"i": "j"}}
 			s.Command, s.Args, s.WorkingDir = []string{"serve"}, []string{"--now"}, "/srv"
 			s.Service = appv1.Exposure{
 				Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"x": "y"},
@@ -73,7 +76,8 @@ func fullEasyService() *appv1.EasyService {
 			s.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("0.5Gi")}
 			s.Strategy = &appv1.Strategy{
 				MaxSurge: ptr.To(intstr.FromString("50%")), MaxUnavailable: ptr.To(intstr.FromInt32(0)),
-				MinReadySeconds: 1, ProgressDeadlineSeconds: ptr.To[int32](60), RevisionHistoryLimit: ptr.To[int32](3), DrainSeconds: ptr.To[int64](2), OnFailure: appv1.Rollback,
+				MinReadySeconds: 1, ProgressDeadlineSeconds: ptr.To[int32](60), RevisionHistoryLimit: ptr.To[int32](3), DrainSeconds: ptr.To[int64](2),
+				OnFailure: appv1.Rollback,
 			}
 			s.Security = commonv1.SecurityRestricted
 			s.NetworkPolicy = &commonv1.NetworkPolicy{From: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}}}}
@@ -92,7 +96,8 @@ var _ = Describe("EasyService", func() {
 	}
 	probes := func(p appv1.Probes) client.Object { return with(func(s *appv1.EasyServiceSpec) { s.Probes = &p }) }
 	pace := func(p appv1.Strategy) client.Object { return with(func(s *appv1.EasyServiceSpec) { s.Strategy = &p }) }
-	number, text := func(n int32) *intstr.IntOrString { return ptr.To(intstr.FromInt32(n)) }, func(t string) *intstr.IntOrString { return ptr.To(intstr.FromString(t)) }
+	number, text := func(n int32) *intstr.IntOrString { return ptr.To(intstr.FromInt32(n)) },
+		func(t string) *intstr.IntOrString { return ptr.To(intstr.FromString(t)) }
 	envFrom := func(from ...corev1.EnvFromSource) client.Object {
 		return with(func(s *appv1.EasyServiceSpec) { s.EnvFrom = from })
 	}
@@ -122,7 +127,8 @@ var _ = Describe("EasyService", func() {
 		Entry("port 70000", ports(appv1.Port{Port: 70_000}), "spec.ports[0].port"),
 		Entry("two unnamed ports", ports(appv1.Port{Port: 80}, appv1.Port{Port: 81}), "ports: each needs a name"),
 		Entry("one named and one unnamed port", ports(appv1.Port{Name: "a", Port: 80}, appv1.Port{Port: 81}), "ports: each needs a name"),
-		Entry("two ports of one name", ports(appv1.Port{Name: "a", Port: 80}, appv1.Port{Name: "a", Port: 81}), "ports: a name stands for one port only"),
+		Entry("two ports of one name", ports(appv1.Port{Name: "a", Port: 80}, appv1.Port{Name: "a", Port: 81}),
+			"ports: a name stands for one port only"),
 		Entry("one number twice", ports(appv1.Port{Name: "a", Port: 80}, appv1.Port{Name: "b", Port: 80}), "spec.ports[1]"),
 		Entry("33 ports", ports(manyPorts(33)...), "spec.ports"),
 		Entry("a port name of 16", ports(appv1.Port{Name: strings.Repeat("a", 16), Port: 80}), "spec.ports[0].name"),
@@ -138,9 +144,11 @@ var _ = Describe("EasyService", func() {
 		), "ports: a targetPort that is a name"),
 		Entry("nodePort 70000", ports(appv1.Port{Port: 80, NodePort: 70_000}), "spec.ports[0].nodePort"),
 		Entry("nodePort on ClusterIP", plain().Type("ClusterIP").Ports(appv1.Port{Port: 80, NodePort: 30_080}).Build(), "ports: nodePort"),
-		Entry("one nodePort twice", ports(appv1.Port{Name: "a", Port: 80, NodePort: 30_080}, appv1.Port{Name: "b", Port: 81, NodePort: 30_080}), "ports: a nodePort"),
+		Entry("one nodePort twice", ports(appv1.Port{Name: "a", Port: 80, NodePort: 30_080}, appv1.Port{Name: "b", Port: 81, NodePort: 30_080}),
+			"ports: a nodePort"),
 		Entry("a type that is none of ours", plain().Type("ExternalName").Build(), "spec.service.type"),
-		Entry("a traffic policy on ClusterIP", exposed(appv1.Exposure{Type: "ClusterIP", ExternalTrafficPolicy: "Local"}), "externalTrafficPolicy"),
+		Entry("a traffic policy on ClusterIP", exposed(appv1.Exposure{Type: "ClusterIP", ExternalTrafficPolicy: "Local"}),
+			"externalTrafficPolicy"),
 		Entry("a traffic policy that is none", exposed(appv1.Exposure{ExternalTrafficPolicy: "Near"}), "spec.service.externalTrafficPolicy"),
 		Entry("an affinity that is none", exposed(appv1.Exposure{SessionAffinity: "Cookie"}), "spec.service.sessionAffinity"),
 		Entry("a load balancer's class on NodePort", exposed(appv1.Exposure{LoadBalancerClass: ptr.To("a/b")}), "loadBalancerClass"),
@@ -152,22 +160,28 @@ var _ = Describe("EasyService", func() {
 		Entry("maxSurge that is no number", pace(appv1.Strategy{MaxSurge: text("half")}), "strategy.maxSurge"),
 		Entry("maxUnavailable beyond 100%", pace(appv1.Strategy{MaxUnavailable: text("101%")}), "strategy.maxUnavailable"),
 		Entry("maxUnavailable below 0", pace(appv1.Strategy{MaxUnavailable: number(-1)}), "strategy.maxUnavailable"),
-		Entry("minReadySeconds as long as the deadline", pace(appv1.Strategy{MinReadySeconds: 5, ProgressDeadlineSeconds: ptr.To[int32](5)}), "progressDeadlineSeconds"),
-		Entry("minReadySeconds as long as the default deadline", pace(appv1.Strategy{MinReadySeconds: 600}), "progressDeadlineSeconds"),
+		Entry("minReadySeconds equal to the deadline", pace(appv1.Strategy{MinReadySeconds: 5, ProgressDeadlineSeconds: ptr.To[int32](5)}),
+			"progressDeadlineSeconds"),
+		Entry("minReadySeconds equal to the default deadline", pace(appv1.Strategy{MinReadySeconds: 600}), "progressDeadlineSeconds"),
 		Entry("a deadline of 0", pace(appv1.Strategy{ProgressDeadlineSeconds: ptr.To[int32](0)}), "spec.strategy.progressDeadlineSeconds"),
-		Entry("revisionHistoryLimit below 0", pace(appv1.Strategy{RevisionHistoryLimit: ptr.To[int32](-1)}), "spec.strategy.revisionHistoryLimit"),
+		Entry("revisionHistoryLimit below 0", pace(appv1.Strategy{RevisionHistoryLimit: ptr.To[int32](-1)}),
+			"spec.strategy.revisionHistoryLimit"),
 		Entry("drainSeconds below 0", pace(appv1.Strategy{DrainSeconds: ptr.To[int64](-1)}), "spec.strategy.drainSeconds"),
-		Entry("drainSeconds as long as the default grace", pace(appv1.Strategy{DrainSeconds: ptr.To[int64](30)}), "strategy.drainSeconds must be smaller than terminationGracePeriodSeconds"),
-		Entry("drainSeconds as long as the grace", with(func(s *appv1.EasyServiceSpec) {
+		Entry("drainSeconds equal to the default grace", pace(appv1.Strategy{DrainSeconds: ptr.To[int64](30)}),
+			"strategy.drainSeconds must be smaller than terminationGracePeriodSeconds"),
+		Entry("drainSeconds equal to the grace", with(func(s *appv1.EasyServiceSpec) {
 			s.Strategy, s.TerminationGracePeriodSeconds = &appv1.Strategy{DrainSeconds: ptr.To[int64](3)}, ptr.To[int64](3)
 		}), "strategy.drainSeconds must be smaller than terminationGracePeriodSeconds"),
 		Entry("onFailure that is none", pace(appv1.Strategy{OnFailure: "Panic"}), "spec.strategy.onFailure"),
 		Entry("envFrom of nothing", envFrom(corev1.EnvFromSource{Prefix: "A_"}), "envFrom: each gives either configMapRef or secretRef"),
-		Entry("envFrom of both", envFrom(corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{}, SecretRef: &corev1.SecretEnvSource{}}), "envFrom"),
-		Entry("33 envFrom", envFrom(slices.Repeat([]corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "a"}}}}, 33)...), "spec.envFrom"),
+		Entry("envFrom of both", envFrom(corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{}, SecretRef: &corev1.SecretEnvSource{}}),
+			"envFrom"),
+		Entry("33 envFrom", envFrom(slices.Repeat([]corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "a"}}}}, 33)...), "spec.envFrom"),
 		Entry("a configRef of another kind", configRefs(appv1.ConfigRef{Kind: "Pod", Name: "a"}), "spec.configRefs[0].kind"),
 		Entry("a configRef without a name", configRefs(appv1.ConfigRef{Kind: appv1.Secret}), "spec.configRefs[0].name"),
-		Entry("the same configRef twice", configRefs(appv1.ConfigRef{Kind: appv1.Secret, Name: "a"}, appv1.ConfigRef{Kind: appv1.Secret, Name: "a", Optional: true}), "spec.configRefs[1]"),
+		Entry("the same configRef twice", configRefs(appv1.ConfigRef{Kind: appv1.Secret, Name: "a"},
+			appv1.ConfigRef{Kind: appv1.Secret, Name: "a", Optional: true}), "spec.configRefs[1]"),
 		Entry("the same volume twice", volumes(corev1.Volume{Name: "a"}, corev1.Volume{Name: "a"}), "spec.volumes[1]"),
 		Entry("a volume of the operator's name", with(func(s *appv1.EasyServiceSpec) {
 			s.Security, s.Volumes = commonv1.SecurityRestricted, []corev1.Volume{{Name: "tmp"}}
@@ -178,11 +192,13 @@ var _ = Describe("EasyService", func() {
 		Entry("a mount and no volume", with(func(s *appv1.EasyServiceSpec) {
 			s.VolumeMounts = []corev1.VolumeMount{{Name: "a", MountPath: "/a"}}
 		}), "volumeMounts needs volumes"),
-		Entry("a service account that none may be called", with(func(s *appv1.EasyServiceSpec) { s.ServiceAccountName = "A" }), "spec.serviceAccountName"),
+		Entry("a service account that none may be called", with(func(s *appv1.EasyServiceSpec) { s.ServiceAccountName = "A" }),
+			"spec.serviceAccountName"),
 		Entry("headless on NodePort", exposed(appv1.Exposure{Headless: true}), "service.headless needs service.type ClusterIP"),
 		Entry("an ingress without a port", ingress(appv1.Ingress{}), "ingress needs a TCP port"),
 		Entry("an ingress on UDP", ingress(appv1.Ingress{}, appv1.Port{Port: 53, Protocol: corev1.ProtocolUDP}), "ingress needs a TCP port"),
-		Entry("an ingress on a port that is not there", ingress(appv1.Ingress{Port: 81}, appv1.Port{Port: 80}), "ingress.port must be one of ports"),
+		Entry("an ingress on a port that is not there", ingress(appv1.Ingress{Port: 81}, appv1.Port{Port: 80}),
+			"ingress.port must be one of ports"),
 		Entry("an ingress' host with a port", ingress(appv1.Ingress{Host: "a.example.org:80"}, appv1.Port{Port: 80}), "spec.ingress.host"),
 		Entry("an ingress' path that is relative", ingress(appv1.Ingress{Path: "a"}, appv1.Port{Port: 80}), "spec.ingress.path"),
 		Entry("an ingress' path type that is none", ingress(appv1.Ingress{PathType: "Regex"}, appv1.Port{Port: 80}), "spec.ingress.pathType"),
@@ -199,7 +215,7 @@ var _ = Describe("EasyService", func() {
 		Entry("image with port and digest", plain().Image("localhost:5000/a/app@sha256:"+strings.Repeat("0", 64)).Build()),
 		Entry("image of 512", plain().Image(strings.Repeat("a", 512)).Build()),
 		Entry("the root as workingDir", with(func(s *appv1.EasyServiceSpec) { s.WorkingDir = "/" })),
-		Entry("an empty value beside a source", plain().Envs(corev1.EnvVar{Name: "A"}, corev1.EnvVar{Name: "B", ValueFrom: podName}).Build()),
+		Entry("an empty value next to a source", plain().Envs(corev1.EnvVar{Name: "A"}, corev1.EnvVar{Name: "B", ValueFrom: podName}).Build()),
 		Entry("one unnamed port", ports(appv1.Port{Port: 1})),
 		Entry("port 65535 on nodePort 65535", ports(appv1.Port{Port: 65_535, NodePort: 65_535})),
 		Entry("TCP and UDP on one number and one nodePort", ports(
@@ -236,14 +252,17 @@ var _ = Describe("EasyService", func() {
 		Entry("no drain and no grace", with(func(s *appv1.EasyServiceSpec) {
 			s.Strategy, s.TerminationGracePeriodSeconds = &appv1.Strategy{DrainSeconds: ptr.To[int64](0)}, ptr.To[int64](0)
 		})),
-		Entry("a ConfigMap and a Secret of one name", configRefs(appv1.ConfigRef{Kind: appv1.Secret, Name: "a"}, appv1.ConfigRef{Kind: appv1.ConfigMap, Name: "a"})),
+		Entry("a ConfigMap and a Secret of one name",
+			configRefs(appv1.ConfigRef{Kind: appv1.Secret, Name: "a"}, appv1.ConfigRef{Kind: appv1.ConfigMap, Name: "a"})),
 		Entry("the user's own tmp", with(func(s *appv1.EasyServiceSpec) {
-			s.Security, s.Volumes, s.VolumeMounts = commonv1.SecurityRestricted, []corev1.Volume{{Name: "tmp"}}, []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}}
+			s.Security, s.Volumes, s.VolumeMounts = commonv1.SecurityRestricted, []corev1.Volume{{Name: "tmp"}},
+				[]corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}}
 		})),
 		Entry("a volume called tmp, as Baseline", volumes(corev1.Volume{Name: "tmp"})),
 		Entry("headless on ClusterIP", exposed(appv1.Exposure{Type: "ClusterIP", Headless: true})),
 		Entry("an ingress for any host", ingress(appv1.Ingress{}, appv1.Port{Port: 80})),
-		Entry("an ingress for a wildcard on the second port", ingress(appv1.Ingress{Host: "*.example.org", Port: 81}, appv1.Port{Name: "a", Port: 80}, appv1.Port{Name: "b", Port: 81})),
+		Entry("an ingress for a wildcard on the second port",
+			ingress(appv1.Ingress{Host: "*.example.org", Port: 81}, appv1.Port{Name: "a", Port: 80}, appv1.Port{Name: "b", Port: 81})),
 		Entry("a name of 63", builders.EasyService(strings.Repeat("a", 63)).Build()),
 		Entry("every field", fullEasyService()),
 	)
@@ -253,8 +272,10 @@ var _ = Describe("EasyService", func() {
 			o.(*appv1.EasyService).Spec.Service = appv1.Exposure{Type: "ClusterIP", Headless: true}
 		}
 		rejectUpdate(plain().Build(), change, "service.headless cannot be changed")
-		rejectUpdate(exposed(appv1.Exposure{Type: "ClusterIP", Headless: true}), func(o client.Object) { o.(*appv1.EasyService).Spec.Service.Headless = false }, "service.headless cannot be changed")
-		acceptUpdate(exposed(appv1.Exposure{Type: "ClusterIP", Headless: true}), func(o client.Object) { o.(*appv1.EasyService).Spec.Size = ptr.To[int32](2) })
+		rejectUpdate(exposed(appv1.Exposure{Type: "ClusterIP", Headless: true}),
+			func(o client.Object) { o.(*appv1.EasyService).Spec.Service.Headless = false }, "service.headless cannot be changed")
+		acceptUpdate(exposed(appv1.Exposure{Type: "ClusterIP", Headless: true}),
+			func(o client.Object) { o.(*appv1.EasyService).Spec.Size = ptr.To[int32](2) })
 	})
 
 	It("defaults what is not said", func(ctx SpecContext) {
@@ -289,7 +310,7 @@ var _ = Describe("EasyService", func() {
 		}
 	})
 
-	It("gives a node port to another port when told to, and all back to the cluster", func(ctx SpecContext) {
+	It("gives a node port to another port when asked to, and all back to the cluster", func(ctx SpecContext) {
 		e, before := exposedService(ctx, plain().Ports(appv1.Port{Name: "a", Port: 80}))
 		held := before.Spec.Ports[0].NodePort
 		update(ctx, e, func(o client.Object) {
@@ -320,11 +341,13 @@ var _ = Describe("EasyService", func() {
 		Expect(e.Status.Conditions).To(ContainElement(And(
 			HaveField("Type", commonv1.ConditionReady),
 			HaveField("Reason", commonv1.ReasonRefusedByServer),
-			HaveField("Message", ContainSubstring("spec.ports[0].nodePort: Invalid value: %d: provided port is already allocated", e.Spec.Ports[0].NodePort)),
+			HaveField("Message", ContainSubstring("spec.ports[0].nodePort: Invalid value: %d: provided port is already allocated",
+				e.Spec.Ports[0].NodePort)),
 		)))
 		operator.Forget()
 		Eventually(refused).WithTimeout(retry).ShouldNot(BeEmpty(), "it is tried again")
-		Expect(operator.Calls(func(c fault.Call) bool { return c.Resource == "easyservices/status" })).To(BeEmpty(), "and nothing new is to be said")
+		Expect(operator.Calls(func(c fault.Call) bool { return c.Resource == "easyservices/status" })).To(BeEmpty(),
+			"and nothing new is to be said")
 
 		Expect(admin.Delete(ctx, taken)).To(Succeed())
 		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionFalse).WithTimeout(retry).Should(Succeed())

@@ -46,7 +46,7 @@ var _ = Describe("Edits:", func() {
 		Expect(firstDifference(first, stateAtRest(ctx, o, k, obj))).To(Equal(same), "after v1, v2, v1")
 	})
 
-	forEachKind("leaves no child when it is deleted, and begins anew under the same name", func(ctx SpecContext, k kind) {
+	forEachKind("leaves no child when it is deleted, and starts over under the same name", func(ctx SpecContext, k kind) {
 		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
@@ -94,7 +94,8 @@ var _ = Describe("Edits:", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionReady).Reason).NotTo(Equal(commonv1.ReasonSpecPaused), "nothing is held back")
 		update(ctx, obj, func(obj client.Object) { k.edit(obj); k.paused(obj, true) })
-		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonSpecPaused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse,
+			commonv1.ReasonSpecPaused).Should(Succeed())
 		Expect(checkCondition(ctx, obj, commonv1.ConditionProgressing, metav1.ConditionFalse, commonv1.ReasonSpecPaused)).To(Succeed())
 		waitForRest(o)
 		found, err := childrenIn(ctx, namespace)
@@ -111,7 +112,7 @@ var _ = Describe("Edits:", func() {
 		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionPaused, metav1.ConditionFalse).Should(Succeed())
 	})
 
-	forEachKind("tells what happened, once per turn", func(ctx SpecContext, k kind) {
+	forEachKind("reports what happened, once per turn", func(ctx SpecContext, k kind) {
 		namespace := k.newNamespace(ctx)
 		operate(namespace)
 		obj := k.create(ctx, namespace)

@@ -101,7 +101,7 @@ var _ = Describe("EtcdCluster from a backup", func() {
 		permit := func() string { return pod().Annotations["mainstay-operator.io/etcd-permit"] }
 		Eventually(permit).WithContext(ctx).Should(ContainSubstring(`"data":`))
 		before := pod().UID
-		Eventually(func() error { // its servers are not there: it is told that they have met
+		Eventually(func() error { // its servers are not there: it is reported that they have met
 			if err := admin.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 				return err
 			}
@@ -115,16 +115,19 @@ var _ = Describe("EtcdCluster from a backup", func() {
 		source := ""
 		Eventually(func(g Gomega) {
 			var pods corev1.PodList
-			g.Expect(admin.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/name": "etcd-restore"})).To(Succeed())
+			g.Expect(admin.List(ctx, &pods, client.InNamespace(namespace),
+				client.MatchingLabels{"app.kubernetes.io/name": "etcd-restore"})).To(Succeed())
 			g.Expect(pods.Items).To(HaveLen(1))
 			source = pods.Items[0].Name
 		}).WithContext(ctx).Should(Succeed())
 		fetched(ctx, named(namespace, source), 1, `{"error":"AccessDenied: no","permanent":true}`)
-		expectMessage(ctx, asked, commonv1.ConditionProgressing, "True Waiting: backup of the EtcdRestore: the backup cannot be fetched: AccessDenied")
+		expectMessage(ctx, asked, commonv1.ConditionProgressing,
+			"True Waiting: backup of the EtcdRestore: the backup cannot be fetched: AccessDenied")
 		Expect(pod().UID).To(Equal(before), "a backup that cannot be fetched touches nothing")
 
 		fetched(ctx, named(namespace, source), 0, `{"item":{"name":"`+item+`","size":3,"sha256":"`+dataSum+`","serverVersion":"3.6.11"}}`)
-		Eventually(permit).WithContext(ctx).Should(ContainSubstring(`"item":"` + item + `","sha256":"` + dataSum + `","revisionBump":1000000000}`))
+		Eventually(permit).WithContext(ctx).Should(ContainSubstring(`"item":"` + item + `","sha256":"` + dataSum +
+			`","revisionBump":1000000000}`))
 		Expect(pod().UID).NotTo(Equal(before))
 		expectMessage(ctx, asked, commonv1.ConditionProgressing, "True Restoring")
 	})

@@ -26,7 +26,8 @@ var _ = register(kind{
 	sampleFile: "database_v1alpha1_etcdcluster.yaml",
 	sample:     func() client.Object { return fullEtcdCluster() },
 	edit: func(obj client.Object) {
-		obj.(*databasev1alpha1.EtcdCluster).Spec = builders.EtcdCluster("").Size(1).Version("3.6").Storage("1Gi").Auth("chosen").TLS("chosen", databasev1alpha1.EtcdClientAuthRequired).With(func(s *databasev1alpha1.EtcdClusterSpec) {
+		obj.(*databasev1alpha1.EtcdCluster).Spec = builders.EtcdCluster("").Size(1).Version("3.6").Storage("1Gi").Auth("chosen").TLS("chosen",
+			databasev1alpha1.EtcdClientAuthRequired).With(func(s *databasev1alpha1.EtcdClusterSpec) {
 			s.Image, s.Storage.StorageClassName = "example.org/etcd:edited", ptr.To("fast")
 		}).Build().Spec
 	},
@@ -43,7 +44,8 @@ var _ = register(kind{
 	kept:   []string{"StatefulSet/full [spec template spec initContainers 0 image]"}, // that of the operator which made the pods
 	paused: func(obj client.Object, paused bool) { obj.(*databasev1alpha1.EtcdCluster).Spec.Paused = paused },
 	prerequisite: func(namespace string) client.Object {
-		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chosen"}, Data: with(issueForMembers("full", namespace), "password", []byte("secret"))}
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chosen"},
+			Data: with(issueForMembers("full", namespace), "password", []byte("secret"))}
 	},
 	asks: "get secrets chosen",
 })
@@ -57,7 +59,8 @@ func issueForMembers(name, namespace string) map[string][]byte {
 
 // fullEtcdCluster sets every optional field but paused, none to its default.
 func fullEtcdCluster() *databasev1alpha1.EtcdCluster {
-	return builders.EtcdCluster("full").Size(1).Version("3.6").Storage("1Gi").Quota("1Gi").Auth("chosen").TLS("chosen", databasev1alpha1.EtcdClientAuthRequired).
+	return builders.EtcdCluster("full").Size(1).Version("3.6").Storage("1Gi").Quota("1Gi").Auth("chosen").TLS("chosen",
+		databasev1alpha1.EtcdClientAuthRequired).
 		With(func(s *databasev1alpha1.EtcdClusterSpec) {
 			s.Image = "example.org/etcd:full"
 			s.Storage.StorageClassName, s.Storage.Retention = ptr.To("fast"), databasev1alpha1.EtcdDelete
@@ -80,7 +83,7 @@ var _ = Describe("EtcdCluster", func() {
 		Entry("an even number", plain().Size(2).Build(), "size must be 1, 3 or 5"),
 		Entry("too many members", plain().Size(7).Build(), "size must be 1, 3 or 5"),
 		Entry("a version that is none", plain().Version("latest").Build(), "version must be"),
-		Entry("a version of before", plain().Version("3.4").Build(), "version must be"),
+		Entry("an earlier version", plain().Version("3.4").Build(), "version must be"),
 		Entry("a version of later", plain().Version("3.8").Build(), "version must be"),
 		Entry("a version with a v", plain().Version("v3.6.16").Build(), "version must be"),
 		Entry("an image with a space", with(func(s *databasev1alpha1.EtcdClusterSpec) { s.Image = "etcd latest" }), "spec.image"),
@@ -106,14 +109,16 @@ var _ = Describe("EtcdCluster", func() {
 		}), "spec.defrag.threshold"),
 		Entry("tls without a Secret", plain().TLS("", "").Build(), "spec.tls.secretName"),
 		Entry("tls with a name too long", plain().TLS(strings.Repeat("a", 254), "").Build(), "spec.tls.secretName"),
-		Entry("tls with the operator's own certificate", plain().TLS("a-certificates", "").Build(), "tls.secretName names a Secret that the operator writes"),
+		Entry("tls with the operator's own certificate", plain().TLS("a-certificates", "").Build(),
+			"tls.secretName names a Secret that the operator writes"),
 		Entry("tls with the members' certificate", plain().TLS("a-peers", "").Build(), "tls.secretName"),
 		Entry("tls with the members' authority", plain().TLS("a-authority", "").Build(), "tls.secretName"),
 		Entry("tls with the binding", plain().TLS("a-binding", "").Build(), "tls.secretName"),
 		Entry("a clientAuth that etcd has not", plain().TLS("chosen", "Optional").Build(), "spec.tls.clientAuth"),
 		Entry("auth without a Secret", plain().Auth("").Build(), "spec.auth.secretName"),
 		Entry("auth with a name too long", plain().Auth(strings.Repeat("a", 254)).Build(), "spec.auth.secretName"),
-		Entry("auth with the operator's own passwords", plain().Auth("a-system").Build(), "auth.secretName names a Secret that the operator writes"),
+		Entry("auth with the operator's own passwords", plain().Auth("a-system").Build(),
+			"auth.secretName names a Secret that the operator writes"),
 		Entry("auth with the binding", plain().Auth("a-binding").Build(), "auth.secretName names a Secret that the operator writes"),
 		Entry("tls with the operator's own passwords", plain().TLS("a-system", "").Build(), "tls.secretName"),
 		Entry("a name that makes no Service", builders.EtcdCluster(strings.Repeat("a", 49)).Build(), "metadata.name"),
@@ -168,11 +173,13 @@ var _ = Describe("EtcdCluster", func() {
 		Entry("tls that is added", plain().Build(), func(s *databasev1alpha1.EtcdClusterSpec) {
 			s.TLS = &databasev1alpha1.EtcdTLS{SecretName: "chosen"}
 		}, "tls cannot be added or dropped"),
-		Entry("tls that is dropped", plain().TLS("chosen", "").Build(), func(s *databasev1alpha1.EtcdClusterSpec) { s.TLS = nil }, "tls cannot be added or dropped"),
+		Entry("tls that is dropped", plain().TLS("chosen", "").Build(), func(s *databasev1alpha1.EtcdClusterSpec) { s.TLS = nil },
+			"tls cannot be added or dropped"),
 		Entry("auth that is added", plain().Build(), func(s *databasev1alpha1.EtcdClusterSpec) {
 			s.Auth = &databasev1alpha1.EtcdAuth{SecretName: "chosen"}
 		}, "auth cannot be added or dropped"),
-		Entry("auth that is dropped", plain().Auth("chosen").Build(), func(s *databasev1alpha1.EtcdClusterSpec) { s.Auth = nil }, "auth cannot be added or dropped"),
+		Entry("auth that is dropped", plain().Auth("chosen").Build(), func(s *databasev1alpha1.EtcdClusterSpec) { s.Auth = nil },
+			"auth cannot be added or dropped"),
 		Entry("another clientAuth", plain().TLS("chosen", "").Build(), func(s *databasev1alpha1.EtcdClusterSpec) {
 			s.TLS.ClientAuth = databasev1alpha1.EtcdClientAuthRequired
 		}, "tls.clientAuth cannot change"),
@@ -189,7 +196,8 @@ var _ = Describe("EtcdCluster", func() {
 	)
 
 	It("takes its certificate from another Secret", func() {
-		acceptUpdate(plain().TLS("chosen", "").Build(), func(obj client.Object) { obj.(*databasev1alpha1.EtcdCluster).Spec.TLS.SecretName = "other" })
+		acceptUpdate(plain().TLS("chosen", "").Build(),
+			func(obj client.Object) { obj.(*databasev1alpha1.EtcdCluster).Spec.TLS.SecretName = "other" })
 	})
 
 	// running is one whose pods are made with that version, while the spec asks for another.
@@ -205,10 +213,10 @@ var _ = Describe("EtcdCluster", func() {
 		obj.Spec.Version = next
 		Expect(admin.Update(ctx, obj)).To(MatchError(ContainSubstring("spec.version: Invalid value")))
 	},
-		Entry("of before", "3.7", "3.7.3", "3.6"),
-		Entry("of before with its patch", "3.6.16", "3.6.16", "3.5.35"),
-		Entry("of before what an upgrade has come to", "3.7", "3.6.16", "3.5"),
-		Entry("of before the default", "", "3.7.3", "3.6"),
+		Entry("an earlier minor version", "3.7", "3.7.3", "3.6"),
+		Entry("an earlier minor version with its patch", "3.6.16", "3.6.16", "3.5.35"),
+		Entry("an earlier one than an upgrade has come to", "3.7", "3.6.16", "3.5"),
+		Entry("an earlier one than the default", "", "3.7.3", "3.6"),
 	)
 
 	DescribeTable("takes another version", func(ctx SpecContext, spec, target, next string) {
@@ -216,9 +224,9 @@ var _ = Describe("EtcdCluster", func() {
 		obj.Spec.Version = next
 		Expect(admin.Update(ctx, obj)).To(Succeed())
 	},
-		Entry("a patch of before", "3.6", "3.6.16", "3.6.15"),
+		Entry("an earlier patch", "3.6", "3.6.16", "3.6.15"),
 		Entry("that of an upgrade that has come no further", "3.7", "3.6.16", "3.6.15"),
-		Entry("the one of before, while nothing runs", "3.7", "", "3.6"),
+		Entry("the previous one, while nothing runs", "3.7", "", "3.6"),
 		Entry("none", "3.6", "3.6.16", ""),
 	)
 })

@@ -51,7 +51,7 @@ var _ = Describe("An EtcdCluster's certificate", func() {
 		good, other := issueForMembers("a", namespace), authority.New("other")
 		give(ctx, namespace, good)
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		expectMessage(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading: not known to use") // nobody answers there
+		expectMessage(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading: not known to use") // no server answers there
 		Expect(published(ctx)).To(Equal(string(good["tls.crt"])))
 		Expect(valueIn(ctx, "a-binding", "ca.crt")).To(Equal(string(good["ca.crt"])))
 		Expect(valueIn(ctx, "a-binding", "endpoints")).To(Equal("https://a-0.a-headless." + namespace + ".svc:2379"))
@@ -69,7 +69,8 @@ var _ = Describe("An EtcdCluster's certificate", func() {
 			expectMessage(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: tls.secretName")
 			Expect(published(ctx)).To(Equal(string(good["tls.crt"])))
 		}
-		Expect(client.IgnoreNotFound(admin.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-certificates"}}))).To(Succeed())
+		Expect(client.IgnoreNotFound(admin.Delete(ctx,
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-certificates"}}))).To(Succeed())
 		Eventually(published).WithContext(ctx).Should(Equal(string(good["tls.crt"])), "what the members show was lost with ours")
 
 		renewed := issueForMembers("a", namespace)
@@ -78,7 +79,7 @@ var _ = Describe("An EtcdCluster's certificate", func() {
 		Eventually(published).WithContext(ctx).Should(Equal(string(renewed["tls.crt"])))
 	})
 
-	It("is not replaced by another authority's when ours is lost, and the operator is started anew", func(ctx SpecContext) {
+	It("is not replaced by another authority's when ours is lost, and the operator is restarted", func(ctx SpecContext) {
 		good := issueForMembers("a", namespace)
 		give(ctx, namespace, good)
 		Expect(admin.Create(ctx, obj)).To(Succeed())

@@ -82,16 +82,20 @@ var _ = Describe("Types that a cluster may lack:", func() {
 		o := operate(namespace)
 		e := builders.EasyService("web").In(namespace).Ports(appv1.Port{Name: "http", Port: 80}, appv1.Port{Name: "admin", Port: 81}).
 			With(func(s *appv1.EasyServiceSpec) {
-				s.Gateway = &appv1.Route{ParentRefs: []appv1.ParentRef{{Name: "edge", Namespace: "gateways"}}, Hostnames: []string{"a.example.org"}, Port: 81}
-				s.Metrics = &appv1.Metrics{Port: "admin", ServiceMonitor: commonv1.ServiceMonitor{Labels: map[string]string{"release": "p"}, Interval: "30s"}}
+				s.Gateway = &appv1.Route{ParentRefs: []appv1.ParentRef{{Name: "edge", Namespace: "gateways"}}, Hostnames: []string{"a.example.org"},
+					Port: 81}
+				s.Metrics = &appv1.Metrics{Port: "admin", ServiceMonitor: commonv1.ServiceMonitor{Labels: map[string]string{"release": "p"},
+					Interval: "30s"}}
 				s.NetworkPolicy = &commonv1.NetworkPolicy{}
 			}).Build()
 		Expect(admin.Create(ctx, e)).To(Succeed())
 
 		By("saying which field asks for what is not there, while all else is made")
-		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonAPIMissing).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue,
+			commonv1.ReasonAPIMissing).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
-		Expect(meta.FindStatusCondition(e.Status.Conditions, commonv1.ConditionDegraded).Message).To(HavePrefix("gateway: the cluster has no HTTPRoute of gateway.networking.k8s.io/v1"))
+		Expect(meta.FindStatusCondition(e.Status.Conditions,
+			commonv1.ConditionDegraded).Message).To(HavePrefix("gateway: the cluster has no HTTPRoute of gateway.networking.k8s.io/v1"))
 		Eventually(func() int32 { _ = admin.Get(ctx, client.ObjectKeyFromObject(e), e); return e.Status.ReadyReplicas }).Should(BeEquivalentTo(1))
 		var policy networkingv1.NetworkPolicy
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), &policy)).To(Succeed())
@@ -131,9 +135,10 @@ var _ = Describe("Types that a cluster may lack:", func() {
 		Eventually(passes).WithArguments(kind{name: "EasyService"}).Should(BeNumerically(">", before))
 		Consistently(restarted.Calls).WithArguments(work).Should(BeEmpty())
 
-		By("taking away what is no longer asked for, not before spec.paused is false, also when nobody looked")
+		By("taking away what is no longer asked for, not before spec.paused is false, also when no pass has looked")
 		dropped(ctx, e, func(s *appv1.EasyServiceSpec) { s.Gateway, s.Paused = nil, true })
-		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonSpecPaused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse,
+			commonv1.ReasonSpecPaused).Should(Succeed())
 		Expect(httpRoute.get(ctx, namespace, "web")).To(Succeed())
 		dropped(ctx, e, func(s *appv1.EasyServiceSpec) { s.Paused = false })
 		Eventually(func() bool { return apierrors.IsNotFound(httpRoute.get(ctx, namespace, "web")) }).Should(BeTrue())
@@ -155,7 +160,8 @@ var _ = Describe("Types that a cluster may lack:", func() {
 			s.Gateway = &appv1.Route{ParentRefs: []appv1.ParentRef{{Name: "edge"}}}
 		}).Build()
 		Expect(admin.Create(ctx, e)).To(Succeed())
-		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonNameConflict).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue,
+			commonv1.ReasonNameConflict).Should(Succeed())
 		dropped(ctx, e, func(s *appv1.EasyServiceSpec) { s.Gateway = nil })
 		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 		Expect(httpRoute.get(ctx, namespace, "web")).To(Succeed())

@@ -21,7 +21,7 @@ import (
 )
 
 // unseen are fields whose effect no child shows, or one of a type that the suite's API
-// server lacks, or that cannot stand beside others; specs of their own prove them.
+// server lacks, or that cannot be set with others; specs of their own prove them.
 var unseen = []string{"failover", "paused", "hibernate", "update", "gateway", "metrics", "proxy", "defrag", "bootstrap"}
 
 var _ = Describe("Fields:", func() {
@@ -57,7 +57,7 @@ var _ = Describe("Fields:", func() {
 		Expect(errors.Join(failures...)).To(Succeed())
 	})
 
-	forEachKind("kubectl explain tells of the spec, not of its rules", func(_ SpecContext, k kind) {
+	forEachKind("kubectl explain shows the spec, not its rules", func(_ SpecContext, k kind) {
 		Expect(crdSpec(k).Description).NotTo(ContainSubstring(" rule"))
 	})
 })

@@ -133,7 +133,7 @@ func plural(obj *unstructured.Unstructured) string {
 	return resource.Resource
 }
 
-// strange is an object like the child, of the same name, that nobody controls.
+// strange is an object like the child, of the same name, without a controller.
 // Where the type lets it, it shares no field with ours.
 func strange(child *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
 	made := child.DeepCopy() // of another namespace

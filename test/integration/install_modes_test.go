@@ -102,7 +102,7 @@ var _ = Describe("Install modes:", func() {
 		Expect(o.Calls(func(c fault.Call) bool { return c.Resource == "leases" && c.Writes() })).NotTo(BeEmpty())
 	})
 
-	It("every install tells the manager its own image", func(ctx SpecContext) {
+	It("every install passes the manager its own image", func(ctx SpecContext) {
 		for _, objects := range [][]*unstructured.Unstructured{
 			namespaced(newNamespace(ctx)), rendered(filepath.Join(root, "config", "default")), rendered(filepath.Join(root, "config", "manifests")),
 		} {
@@ -120,7 +120,8 @@ var _ = Describe("Install modes:", func() {
 				Expect(object.GetNamespace()).To(Equal(namespace))
 				Expect(admin.Create(ctx, object, client.DryRunAll)).To(Succeed())
 			}
-			Expect(kinds).To(ConsistOf("ServiceAccount", "Role", "Role", "Role", "Role", "RoleBinding", "RoleBinding", "Deployment", "NetworkPolicy", "PodDisruptionBudget"))
+			Expect(kinds).To(ConsistOf("ServiceAccount", "Role", "Role", "Role", "Role", "RoleBinding", "RoleBinding", "Deployment", "NetworkPolicy",
+				"PodDisruptionBudget"))
 
 			manager := managerOf(namespaced(namespace))
 			Expect(manager.Env).To(ContainElement(corev1.EnvVar{Name: "WATCH_NAMESPACE", ValueFrom: &corev1.EnvVarSource{
@@ -153,7 +154,7 @@ var _ = Describe("Install modes:", func() {
 })
 
 // runningActivity is a row for Activity, which no other table has: its pod is let go and,
-// with nobody to run it, stays so.
+// with no one to run it, stays so.
 var runningActivity = kind{
 	name:   "Activity",
 	level:  "restricted",
@@ -280,7 +281,8 @@ func namespacedRights(ctx context.Context, namespace string) *rest.Config {
 	}
 	var bindings rbacv1.RoleBindingList
 	Expect(admin.List(ctx, &bindings, client.InNamespace(namespace))).To(Succeed())
-	Expect(bindings.Items).To(HaveEach(HaveField("Subjects", ConsistOf(rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: namespace}))))
+	Expect(bindings.Items).To(HaveEach(HaveField("Subjects",
+		ConsistOf(rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: namespace}))))
 	config := rest.CopyConfig(cluster.Config)
 	config.QPS = -1
 	config.Impersonate = rest.ImpersonationConfig{

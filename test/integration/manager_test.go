@@ -38,7 +38,7 @@ var _ = Describe("The manager", func() {
 		Expect(controllers.OwnAccount(ctx, operates)).To(BeZero(), "a user is no pod")
 	})
 
-	It("lends its account to nobody", func(ctx SpecContext) {
+	It("lends its account to no one", func(ctx SpecContext) {
 		k := kindOf("EasyService")
 		namespace := k.newNamespace(ctx)
 		install{namespaces: []string{namespace}, images: images, account: types.NamespacedName{Namespace: namespace, Name: "manager"}}.operate()
@@ -47,10 +47,12 @@ var _ = Describe("The manager", func() {
 		}
 		refused := func(obj client.Object) {
 			GinkgoHelper()
-			Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonInvalidSpec).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse,
+				commonv1.ReasonInvalidSpec).Should(Succeed())
 			read, err := live(ctx, obj)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(conditionOf(read, commonv1.ConditionDegraded)).To(HaveField("Message", And(HavePrefix("serviceAccountName: "), ContainSubstring(`"manager"`))))
+			Expect(conditionOf(read, commonv1.ConditionDegraded)).To(HaveField("Message",
+				And(HavePrefix("serviceAccountName: "), ContainSubstring(`"manager"`))))
 		}
 		obj := builders.EasyService("a").Build()
 		obj.Namespace, obj.Spec.ServiceAccountName = namespace, "manager"
@@ -88,7 +90,7 @@ var _ = Describe("The manager", func() {
 	},
 		Entry("by Redis", "Redis", "operators"),
 		Entry("by Memcached with certificates", "Memcached", "operators"),
-		Entry("and by no rule where it is no pod", "Redis", ""),
+		Entry("by no rule where the operator is no pod", "Redis", ""),
 	)
 
 	It("decodes no ConfigMap and no Secret to watch it", func(ctx SpecContext) {
@@ -115,12 +117,12 @@ var _ = Describe("The manager", func() {
 			}
 			refused.Add(1)
 			return fault.Internal
-		}}.begin()
+		}}.start()
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { o.cancel() })
 		Eventually(refused.Load).Should(BeNumerically(">", 0))
 		Expect(o.probes["readyz"](nil)).To(MatchError(ContainSubstring("caches")))
-		Expect(o.probes["healthz"](nil)).To(Succeed(), "a restart mends no API server")
+		Expect(o.probes["healthz"](nil)).To(Succeed(), "a restart fixes no API server")
 		away.Store(false)
 		Eventually(func() error { return o.probes["readyz"](nil) }).Should(Succeed())
 		o.stop()
@@ -141,7 +143,8 @@ var _ = Describe("The manager", func() {
 			return len(standby.Calls(func(c fault.Call) bool { return c.Verb == "watch" && c.Resource != "leases" }))
 		}
 		election := func(c fault.Call) bool { return c.Verb == "watch" && (c.Resource == "leases" || c.Resource == "pods") }
-		Eventually(func() int { return len(standby.Calls(election)) }).Should(BeNumerically(">=", 3), "the lease, the leader's pod, and all that the kinds made")
+		Eventually(func() int { return len(standby.Calls(election)) }).Should(BeNumerically(">=", 3),
+			"the lease, the leader's pod, and all that the kinds made")
 		before := opened()
 		leader.stop()
 		Eventually(standby.Calls).WithArguments(led).ShouldNot(BeEmpty())

@@ -24,7 +24,8 @@ var _ = Describe("Memcached's metrics", func() {
 		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True APIMissing: metrics.serviceMonitor: the cluster has no ServiceMonitor")
 		set := &appsv1.StatefulSet{}
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), set)).To(Succeed())
-		Expect(set.Spec.Template.Spec.Containers).To(ContainElement(And(HaveField("Name", "exporter"), HaveField("Image", ContainSubstring("exporter")))))
+		Expect(set.Spec.Template.Spec.Containers).To(ContainElement(And(HaveField("Name", "exporter"),
+			HaveField("Image", ContainSubstring("exporter")))))
 
 		serviceMonitor.install()
 		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())

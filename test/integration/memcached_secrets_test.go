@@ -50,7 +50,7 @@ var _ = Describe("Memcached's certificate", func() {
 
 		give(ctx, namespace, certifier.Issue("a."+namespace+".svc"))
 		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
-		expectMessage(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading: not known to use") // nobody answers there
+		expectMessage(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading: not known to use") // no server answers there
 	})
 
 	It("is given to the nodes as soon as it is valid", func(ctx SpecContext) { awaitsItsTime(ctx, namespace, obj) })
@@ -99,7 +99,7 @@ var _ = Describe("Memcached's certificate", func() {
 		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 	})
 
-	It("is not asked for before there is one, and what runs in the clear goes on until then", func(ctx SpecContext) {
+	It("is not asked for before there is one, and what runs in the clear stays until then", func(ctx SpecContext) {
 		obj.Spec.TLS = nil
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
@@ -124,7 +124,7 @@ var _ = Describe("Memcached's certificate", func() {
 })
 
 var _ = Describe("Memcached's users", func() {
-	It("are awaited, known beside those before, and alone when every node knows them", func(ctx SpecContext) {
+	It("are awaited, known next to the earlier ones, and alone when every node knows them", func(ctx SpecContext) {
 		namespace := kind{level: "restricted"}.newNamespace(ctx)
 		operate(namespace)
 		obj := builders.Memcached("a").In(namespace).Size(2).
@@ -140,7 +140,8 @@ var _ = Describe("Memcached's users", func() {
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		expectMessage(ctx, obj, commonv1.ConditionReady, `False InvalidSpec: auth.secretName: there is no Secret "chosen"`)
 		users("app one")
-		expectMessage(ctx, obj, commonv1.ConditionDegraded, "auth.secretName: key \"users\" of Secret \"chosen\": line 1 is not <user>:<password>")
+		expectMessage(ctx, obj, commonv1.ConditionDegraded,
+			"auth.secretName: key \"users\" of Secret \"chosen\": line 1 is not <user>:<password>")
 		Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
 
 		users("app:one")

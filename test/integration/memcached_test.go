@@ -84,8 +84,8 @@ var _ = Describe("Memcached", func() {
 	with := func(change func(*cachev1alpha1.MemcachedSpec)) client.Object { return plain().With(change).Build() }
 	tls := func(change func(*cachev1alpha1.MemcachedTLS), also ...func(*cachev1alpha1.MemcachedSpec)) client.Object {
 		maker := plain().TLS("a", "").With(func(s *cachev1alpha1.MemcachedSpec) { change(s.TLS) })
-		for _, one := range also {
-			maker.With(one)
+		for _, edit := range also {
+			maker.With(edit)
 		}
 		return maker.Build()
 	}
@@ -157,14 +157,18 @@ var _ = Describe("Memcached", func() {
 		Entry("an exporter's image with a space", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Metrics = &cachev1alpha1.MemcachedMetrics{Image: "a b"}
 		}), "spec.metrics.image"),
-		Entry("auth without a Secret", with(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{} }), "spec.auth.secretName"),
-		Entry("auth by the operator's own Secret", with(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "a-auth"} }), "auth.secretName"),
-		Entry("auth by a name that no Secret has", with(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "a/b"} }), "spec.auth.secretName"),
+		Entry("auth without a Secret", with(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{} }),
+			"spec.auth.secretName"),
+		Entry("auth by the operator's own Secret",
+			with(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "a-auth"} }), "auth.secretName"),
+		Entry("auth by a name that no Secret has",
+			with(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "a/b"} }), "spec.auth.secretName"),
 		Entry("tls by the operator's own Secret", plain().TLS("a-certificates", "").Build(), "tls.secretName"),
 		Entry("tls without a Secret", plain().TLS("", "").Build(), "tls.secretName"),
 		Entry("a mode that is none", tls(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = "Sometimes" }), "spec.tls.mode"),
 		Entry("clients that may be anybody", tls(func(over *cachev1alpha1.MemcachedTLS) { over.ClientAuth = "Optional" }), "spec.tls.clientAuth"),
-		Entry("a privileged port in the clear", tls(func(over *cachev1alpha1.MemcachedTLS) { over.PlaintextPort = 1023 }), "spec.tls.plaintextPort"),
+		Entry("a privileged port in the clear", tls(func(over *cachev1alpha1.MemcachedTLS) { over.PlaintextPort = 1023 }),
+			"spec.tls.plaintextPort"),
 		Entry("one port for both", tls(func(over *cachev1alpha1.MemcachedTLS) {
 			over.Mode, over.PlaintextPort = cachev1alpha1.MemcachedTLSOptional, 11211
 		}), "tls.plaintextPort"),
@@ -204,7 +208,8 @@ var _ = Describe("Memcached", func() {
 			s.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](0)}
 		})),
 		Entry("metrics", with(func(s *cachev1alpha1.MemcachedSpec) {
-			s.Metrics = &cachev1alpha1.MemcachedMetrics{Enabled: true, Image: "localhost:5000/exporter:1", ServiceMonitor: &commonv1.ServiceMonitor{Interval: "30s"}}
+			s.Metrics = &cachev1alpha1.MemcachedMetrics{Enabled: true, Image: "localhost:5000/exporter:1",
+				ServiceMonitor: &commonv1.ServiceMonitor{Interval: "30s"}}
 		})),
 		Entry("the exporter's port where there is none", plain().Port(9150).Build()),
 		Entry("a proxy", with(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true} })),

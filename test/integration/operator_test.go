@@ -54,7 +54,7 @@ func (p probing) AddHealthzCheck(name string, check healthz.Checker) error {
 type install struct {
 	rights     *rest.Config         // nil for those of the shipped ClusterRole
 	namespaces []string             // that it looks after; none means all
-	own        string               // namespace of its lease; "" elects nobody
+	own        string               // namespace of its lease; "" elects no leader
 	condition  types.NamespacedName // OLM's, empty for none
 	account    types.NamespacedName // that it runs as; empty for one that is no pod
 	decide     fault.Decide         // what befalls its calls; nil for nothing
@@ -102,7 +102,7 @@ func launch(namespace string, decide fault.Decide, defaults controllers.Images) 
 }
 
 func (i install) launch() (*operator, error) {
-	o, mgr, err := i.begin()
+	o, mgr, err := i.start()
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +115,8 @@ func (i install) launch() (*operator, error) {
 	return o, nil
 }
 
-// begin starts an operator whose caches may never fill.
-func (i install) begin() (*operator, ctrl.Manager, error) {
+// start starts an operator whose caches may never fill.
+func (i install) start() (*operator, ctrl.Manager, error) {
 	o := &operator{Transport: fault.NewTransport(i.decide), probes: probes{}}
 	mgr, kinds, err := i.manager(o)
 	if err != nil {
@@ -130,7 +130,7 @@ func (i install) begin() (*operator, ctrl.Manager, error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := mgr.Start(ctx); err != nil { // whoever waits for its work will miss it
+		if err := mgr.Start(ctx); err != nil { // the spec that waits for its work will miss it
 			GinkgoWriter.Println("the operator has ended:", err)
 		}
 	}()
@@ -147,10 +147,12 @@ func (i install) manager(o *operator) (ctrl.Manager, controllers.Options, error)
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	}
-	kinds := controllers.Options{Identity: string(uuid.NewUUID()), Images: i.images, Namespaces: i.namespaces, Account: i.account, Condition: i.condition}
+	kinds := controllers.Options{Identity: string(uuid.NewUUID()), Images: i.images, Namespaces: i.namespaces, Account: i.account,
+		Condition: i.condition}
 	if i.own != "" {
 		// A busy machine is no lost leader.
-		lease, err := leadership.New(wired, i.own, leadership.Times{LeaseDuration: 2 * startUp, RenewDeadline: startUp, RetryPeriod: 2 * time.Second})
+		lease, err := leadership.New(wired, i.own, leadership.Times{LeaseDuration: 2 * startUp, RenewDeadline: startUp,
+			RetryPeriod: 2 * time.Second})
 		if err != nil {
 			return nil, kinds, err
 		}

@@ -46,8 +46,10 @@ var _ = Describe("a quantity that takes hours to compute", func() {
 		Entry("in Redis", cachev1alpha1.GroupVersion, "Redis", fields{"resources": limits}, "spec.resources.limits"),
 		Entry("in Redis's storage", cachev1alpha1.GroupVersion, "Redis", fields{"storage": fields{"size": costly}}, "spec.storage.size"),
 		Entry("in EtcdCluster", databasev1alpha1.GroupVersion, "EtcdCluster", fields{"resources": limits}, "spec.resources.limits"),
-		Entry("in EtcdCluster's quota", databasev1alpha1.GroupVersion, "EtcdCluster", fields{"quota": costly, "storage": fields{"size": costly}}, "spec.quota"),
-		Entry("in Activity's workspace", egov1.GroupVersion, "Activity", fields{"image": "a", "command": "true", "workspace": fields{"size": costly}}, "spec.workspace.size"),
+		Entry("in EtcdCluster's quota", databasev1alpha1.GroupVersion, "EtcdCluster", fields{"quota": costly, "storage": fields{"size": costly}},
+			"spec.quota"),
+		Entry("in Activity's workspace", egov1.GroupVersion, "Activity",
+			fields{"image": "a", "command": "true", "workspace": fields{"size": costly}}, "spec.workspace.size"),
 	)
 
 	It("is reported, and stops nothing, in an object that the first release stored", func(ctx SpecContext) {
@@ -67,7 +69,8 @@ var _ = Describe("a quantity that takes hours to compute", func() {
 		}).Should(MatchError(ContainSubstring("spec.resources.limits")))
 
 		operate(namespace)
-		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalidSpec).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue,
+			commonv1.ReasonInvalidSpec).Should(Succeed())
 		read, err := live(ctx, obj)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(HavePrefix("resources: limits.cpu: "))
@@ -75,7 +78,8 @@ var _ = Describe("a quantity that takes hours to compute", func() {
 		By("changing another field, then the one at fault")
 		Expect(unstructured.SetNestedField(read.Object, "b", "spec", "image")).To(Succeed())
 		Expect(admin.Update(ctx, read)).To(Succeed())
-		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalidSpec).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue,
+			commonv1.ReasonInvalidSpec).Should(Succeed())
 		Eventually(func(g Gomega) {
 			read, err := live(ctx, obj)
 			g.Expect(err).NotTo(HaveOccurred())

@@ -18,30 +18,31 @@ import (
 )
 
 var _ = Describe("Quiet:", func() {
-	forEachKind("writes nothing at rest, however often it is woken, nor after a restart, and reads each content once for each version", func(ctx SpecContext, k kind) {
-		namespace := k.newNamespace(ctx)
-		o := operate(namespace)
-		obj := k.create(ctx, namespace)
-		waitForRest(o)
+	forEachKind("writes nothing at rest, however often it is woken, nor after a restart, and reads each content once for each version",
+		func(ctx SpecContext, k kind) {
+			namespace := k.newNamespace(ctx)
+			o := operate(namespace)
+			obj := k.create(ctx, namespace)
+			waitForRest(o)
 
-		const touches = 5
-		for pass := range touches {
+			const touches = 5
+			for pass := range touches {
+				before := passes(k)
+				touch(ctx, obj, pass)
+				Eventually(passes).WithArguments(k).Should(BeNumerically(">", before))
+			}
+			Consistently(o.Calls).WithArguments(workWithoutContentReads).Should(BeEmpty())
+			Expect(mostContentReads(o)).To(BeNumerically("<=", touches))
+			at := versions(ctx, namespace)
+
+			o.stop()
 			before := passes(k)
-			touch(ctx, obj, pass)
+			restarted := operate(namespace)
 			Eventually(passes).WithArguments(k).Should(BeNumerically(">", before))
-		}
-		Consistently(o.Calls).WithArguments(workBesideContent).Should(BeEmpty())
-		Expect(mostContentReads(o)).To(BeNumerically("<=", touches))
-		at := versions(ctx, namespace)
-
-		o.stop()
-		before := passes(k)
-		restarted := operate(namespace)
-		Eventually(passes).WithArguments(k).Should(BeNumerically(">", before))
-		Consistently(restarted.Calls).WithArguments(func(c fault.Call) bool { return workBesideContent(c) && k.work(c) }).Should(BeEmpty())
-		Expect(mostContentReads(restarted)).To(BeNumerically("<=", 1))
-		Expect(versions(ctx, namespace)).To(Equal(at))
-	})
+			Consistently(restarted.Calls).WithArguments(func(c fault.Call) bool { return workWithoutContentReads(c) && k.work(c) }).Should(BeEmpty())
+			Expect(mostContentReads(restarted)).To(BeNumerically("<=", 1))
+			Expect(versions(ctx, namespace)).To(Equal(at))
+		})
 
 	forEachKind("writes each child once and the status a few times to create one", func(ctx SpecContext, k kind) {
 		namespace := k.newNamespace(ctx)
@@ -75,8 +76,8 @@ func isContentRead(c fault.Call) bool {
 	return c.Verb == "get" && !c.Bare && (c.Resource == "secrets" || c.Resource == "configmaps")
 }
 
-// workBesideContent is all work but reading what the caches leave out.
-func workBesideContent(c fault.Call) bool { return work(c) && !isContentRead(c) }
+// workWithoutContentReads is all work but reading what the caches leave out.
+func workWithoutContentReads(c fault.Call) bool { return work(c) && !isContentRead(c) }
 
 // waitForRest waits until the operator has nothing more to do, and forgets its calls.
 func waitForRest(o *operator) {

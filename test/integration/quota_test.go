@@ -28,7 +28,8 @@ var _ = Describe("Quota:", func() {
 		obj := k.sample()
 		obj.SetNamespace(namespace)
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		Eventually(degradedMessage).WithArguments(ctx, obj).Should(And(ContainSubstring("exceeded quota: "+quota.Name), ContainSubstring("Raise the ResourceQuota")))
+		Eventually(degradedMessage).WithArguments(ctx,
+			obj).Should(And(ContainSubstring("exceeded quota: "+quota.Name), ContainSubstring("Raise the ResourceQuota")))
 		Expect(admin.Delete(ctx, quota)).To(Succeed())
 		k.rest(ctx, obj)
 		Eventually(degradedMessage).WithArguments(ctx, obj).Should(BeEmpty())
@@ -50,13 +51,15 @@ func operateUnderQuota(namespace string) {
 func noPods(ctx context.Context, namespace string) *corev1.ResourceQuota {
 	GinkgoHelper()
 	none := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "none"},
+		Spec: corev1.ResourceQuotaSpec{Hard: none}}
 	Expect(admin.Create(ctx, quota)).To(Succeed())
 	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
 	Expect(admin.Status().Update(ctx, quota)).To(Succeed())
 	Eventually(func() string {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p"}, Spec: corev1.PodSpec{
-			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 			Containers: []corev1.Container{{Name: "c", Image: "i", SecurityContext: &corev1.SecurityContext{
 				AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}},
 		}}

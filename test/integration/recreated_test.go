@@ -30,7 +30,8 @@ var _ = Describe("After a former object of its name,", func() {
 		obj := k.sample()
 		obj.SetNamespace(namespace)
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionProgressing, metav1.ConditionTrue, commonv1.ReasonWaiting).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionProgressing, metav1.ConditionTrue,
+			commonv1.ReasonWaiting).Should(Succeed())
 		Expect(statefulSets(ctx, namespace)).To(BeEmpty())
 		update(ctx, former, func(o client.Object) { o.SetFinalizers(nil) })
 		k.rest(ctx, obj)

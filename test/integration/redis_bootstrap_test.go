@@ -19,7 +19,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-var _ = Describe("A Redis that begins with a backup", func() {
+var _ = Describe("A Redis that starts with a backup", func() {
 	const item = "20260102T120000Z-89abcdef"
 	var (
 		namespace string
@@ -66,7 +66,7 @@ var _ = Describe("A Redis that begins with a backup", func() {
 		obj.Namespace, key = namespace, client.ObjectKey{Namespace: namespace, Name: "a-restore"}
 	})
 
-	It("tells why it cannot, and then has the backup's data", func(ctx SpecContext) {
+	It("says why it cannot, and then has the backup's data", func(ctx SpecContext) {
 		operate(namespace)
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		serve(ctx, namespace, "a", 1)
@@ -109,7 +109,8 @@ var _ = Describe("A Redis that begins with a backup", func() {
 	It("leaves a stranger's pod of that name alone", func(ctx SpecContext) {
 		stranger := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: key.Name},
 			Spec: corev1.PodSpec{
-				SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+				SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true),
+					SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 				Containers: []corev1.Container{{Name: "c", Image: "busybox", SecurityContext: &corev1.SecurityContext{
 					AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}}}}
 		Expect(admin.Create(ctx, stranger)).To(Succeed())

@@ -98,7 +98,7 @@ var _ = Describe("Redis' passwords", func() {
 		serves(ctx, commonv1.ReasonPasswordsOverlap)
 		Expect(secret(ctx, "a-auth").Data).To(HaveKeyWithValue("password", []byte(second)))
 		Expect(everywhere(second)).To(Succeed())
-		Expect(everywhere(first)).To(Succeed(), "whoever has not heard of the new one yet")
+		Expect(everywhere(first)).To(Succeed(), "for clients that do not know the new one yet")
 		var retired []struct{ Until time.Time }
 		Expect(json.Unmarshal(secret(ctx, "a-system").Data["retired"], &retired)).To(Succeed())
 		Expect(retired).To(HaveExactElements(HaveField("Until", BeTemporally("~", time.Now().Add(5*time.Minute), time.Minute))))
@@ -253,7 +253,7 @@ var _ = Describe("Redis' passwords", func() {
 		lost.Data = system.Data
 		Expect(admin.Update(ctx, lost)).To(Succeed())
 		serves(ctx, commonv1.ReasonPasswordsAccepted)
-		Expect(fmt.Sprint(obj.Status.Nodes)).To(Equal(runs), "no server was started anew")
+		Expect(fmt.Sprint(obj.Status.Nodes)).To(Equal(runs), "no server was restarted")
 		Expect(secret(ctx, "a-system").Data).To(Equal(system.Data))
 	})
 })
@@ -287,7 +287,8 @@ var _ = It("A Redis that never had a password waits for the user's Secret, namin
 	obj.Namespace = namespace
 	Expect(admin.Create(ctx, obj)).To(Succeed())
 	Eventually(checkCondition).WithArguments(ctx, obj, inSync, metav1.ConditionFalse, commonv1.ReasonSecretUnusable).Should(Succeed())
-	Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalidSpec).Should(Succeed())
+	Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue,
+		commonv1.ReasonInvalidSpec).Should(Succeed())
 	read, err := live(ctx, obj)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(And(ContainSubstring("auth.secretName"), ContainSubstring(`"late"`)))

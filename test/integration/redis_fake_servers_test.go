@@ -19,7 +19,7 @@ import (
 // fakeServer is what listens where a redis-server should: it holds one connection.
 type fakeServer func(conn net.Conn)
 
-// fakeServers of every sort that makes whoever asks it wait, or ask again and again.
+// fakeServers of every sort that makes a client wait, or ask again and again.
 var fakeServers = map[string]fakeServer{
 	"takes connections and is silent": func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) },
 	"answers without end, one byte each 50 ms": func(conn net.Conn) {
@@ -30,9 +30,15 @@ var fakeServers = map[string]fakeServer{
 			}
 		}
 	},
-	"hangs up at once":                     func(net.Conn) {},
-	"does not know our password":           respondWith(func([]string) string { return "-WRONGPASS invalid username-password pair or user is disabled.\r\n" }),
-	"is slow to answer anything":           respondWith(func(words []string) string { <-time.After(400 * time.Millisecond); return usurper(words) }),
+	"hangs up at once": func(net.Conn) {},
+	"does not know our password": respondWith(func([]string) string {
+		return "-WRONGPASS invalid username-password pair or user " +
+			"is disabled.\r\n"
+	}),
+	"is slow to answer anything": respondWith(func(words []string) string {
+		<-time.After(400 * time.Millisecond)
+		return usurper(words)
+	}),
 	"is another master each time":          respondWith(usurper),
 	"is a replica, and silent to commands": respondWith(ignoreCommands),
 	"is a master, and silent to commands": respondWith(func(words []string) string {
@@ -85,7 +91,7 @@ func respondWith(answer func(words []string) string) fakeServer {
 }
 
 // usurper is another process in another history each time that it is asked, always master, and
-// does as it is told.
+// does as it is asked.
 func usurper(words []string) string {
 	lot := strconv.FormatUint(rand.Uint64(), 16)
 	return infoOrRole(words, "role:master\r\nmaster_replid:"+lot, "*3\r\n+master\r\n:"+strconv.Itoa(rand.IntN(1000))+"\r\n*1\r\n*3\r\n+"+
@@ -97,7 +103,8 @@ func ignoreCommands(words []string) string {
 	if commands[strings.ToUpper(words[0])] {
 		<-time.After(time.Second)
 	}
-	return infoOrRole(words, "role:slave\r\nmaster_host:127.0.0.1\r\nmaster_replid:one", "*5\r\n+slave\r\n+127.0.0.1\r\n:1\r\n+connect\r\n:1\r\n")
+	return infoOrRole(words, "role:slave\r\nmaster_host:127.0.0.1\r\nmaster_replid:one",
+		"*5\r\n+slave\r\n+127.0.0.1\r\n:1\r\n+connect\r\n:1\r\n")
 }
 
 func infoOrRole(words []string, info, role string) string {

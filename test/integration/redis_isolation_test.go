@@ -20,7 +20,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-// What is measured is a set of three real servers. The peaceful ones beside it are real, too, of
+// What is measured is a set of three real servers. The peaceful ones next to it are real, too, of
 // one server each: three for each would be 300 processes. The hostile ones are of three fake servers.
 const (
 	allSets     = 100
@@ -29,7 +29,7 @@ const (
 	failovers   = 10
 )
 
-// Both measure time, of a hundred real servers, and take minutes: LONG=1 runs them, and nothing beside them.
+// Both measure time, of a hundred real servers, and take minutes: LONG=1 runs them, and nothing in parallel to them.
 var _ = Describe("A Redis among others", Serial, func() {
 	if os.Getenv("LONG") == "" {
 		return
@@ -62,7 +62,8 @@ var _ = Describe("A Redis among others", Serial, func() {
 			Expect(s.process.Process.Signal(syscall.SIGSTOP)).To(Succeed())
 		}
 		after := measured.failOver(ctx, failovers/2)
-		AddReportEntry(fmt.Sprintf("until another server is master: %s before, %s when %d of %d sets have fallen silent (medians of %d); most %s and %s",
+		AddReportEntry(fmt.Sprintf("until another server is master: %s before, %s when %d of %d sets have fallen silent (medians of %d); most "+
+			"%s and %s",
 			median(before), median(after), allSets/3, allSets, failovers/2, slices.Max(before), slices.Max(after)))
 		Expect(median(after)).To(BeNumerically("<=", 2*median(before)))
 	})
@@ -116,7 +117,7 @@ func (m *measuredSet) failOver(ctx context.Context, times int) (took []time.Dura
 	for range times {
 		old := m.Status.Master
 		heirs := slices.DeleteFunc(slices.Collect(maps.Keys(m.servers)), func(name string) bool { return name == old })
-		began := time.Now()
+		start := time.Now()
 		m.servers[old].stop()
 		Eventually(func() bool {
 			return slices.ContainsFunc(heirs, func(name string) bool {
@@ -124,7 +125,7 @@ func (m *measuredSet) failOver(ctx context.Context, times int) (took []time.Dura
 				return err == nil && role[0] == "master"
 			})
 		}).WithTimeout(time.Minute).WithPolling(2 * time.Millisecond).Should(BeTrue())
-		took = append(took, time.Since(began))
+		took = append(took, time.Since(start))
 		m.servers[old].start() // as the kubelet does
 		Eventually(func() (string, error) {
 			err := admin.Get(ctx, client.ObjectKeyFromObject(m), m.Redis)
@@ -149,7 +150,8 @@ func peaceful(ctx context.Context, namespace string, count int) (servers []*redi
 		servers = append(servers, serve(ctx, namespace, obj.Name, 1)[obj.Name+"-0"])
 	}
 	for _, obj := range all {
-		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionAvailable, metav1.ConditionTrue).WithTimeout(time.Minute).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionAvailable,
+			metav1.ConditionTrue).WithTimeout(time.Minute).Should(Succeed())
 	}
 	return servers
 }
@@ -167,7 +169,8 @@ func hostile(ctx context.Context, namespaces []string, count int) {
 	}
 	for n, obj := range all {
 		for node := range 3 {
-			setPodIP(ctx, client.ObjectKey{Namespace: obj.Namespace, Name: fmt.Sprintf("%s-%d", obj.Name, node)}, startFakeServer(fakeServers[sorts[n/len(namespaces)%len(sorts)]]))
+			setPodIP(ctx, client.ObjectKey{Namespace: obj.Namespace, Name: fmt.Sprintf("%s-%d", obj.Name, node)},
+				startFakeServer(fakeServers[sorts[n/len(namespaces)%len(sorts)]]))
 		}
 	}
 }

@@ -74,42 +74,42 @@ func freeAddress() string {
 }
 
 // mount brings the files up to date, as the kubelet does in its own time.
-func (s *redisServer) mount(ctx context.Context, namespace, name string) {
+func (r *redisServer) mount(ctx context.Context, namespace, name string) {
 	GinkgoHelper()
 	var files corev1.Secret
 	Expect(admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name + "-files"}, &files)).To(Succeed())
-	here := strings.NewReplacer(`dir "/data"`, "dir "+s.dir, "/etc/redis", s.dir)
+	here := strings.NewReplacer(`dir "/data"`, "dir "+r.dir, "/etc/redis", r.dir)
 	for _, file := range []string{"redis.conf", "users.acl"} {
-		Expect(os.WriteFile(filepath.Join(s.dir, file), []byte(here.Replace(string(files.Data[file]))), 0o600)).To(Succeed())
+		Expect(os.WriteFile(filepath.Join(r.dir, file), []byte(here.Replace(string(files.Data[file]))), 0o600)).To(Succeed())
 	}
 }
 
-func (s *redisServer) start() {
+func (r *redisServer) start() {
 	GinkgoHelper()
-	s.process = exec.Command("redis-server", filepath.Join(s.dir, "redis.conf"), "--bind", s.address, "--replica-announce-ip", s.address)
-	s.process.Stdout, s.process.Stderr = GinkgoWriter, GinkgoWriter
-	Expect(s.process.Start()).To(Succeed())
-	c := s.client(1, func() (string, string) { return "_probe", "-" })
+	r.process = exec.Command("redis-server", filepath.Join(r.dir, "redis.conf"), "--bind", r.address, "--replica-announce-ip", r.address)
+	r.process.Stdout, r.process.Stderr = GinkgoWriter, GinkgoWriter
+	Expect(r.process.Start()).To(Succeed())
+	c := r.client(1, func() (string, string) { return "_probe", "-" })
 	defer func() { _ = c.Close() }()
 	// Who has no data yet refuses a PING.
 	Eventually(func() error { return c.Do(context.Background(), "ROLE").Err() }).Should(Succeed())
 }
 
-func (s *redisServer) stop() {
-	_ = s.process.Process.Kill()
-	_ = s.process.Wait()
+func (r *redisServer) stop() {
+	_ = r.process.Process.Kill()
+	_ = r.process.Wait()
 }
 
 // login over a connection of its own.
-func (s *redisServer) login(user, password string) error {
-	c := s.client(1, func() (string, string) { return user, password })
+func (r *redisServer) login(user, password string) error {
+	c := r.client(1, func() (string, string) { return user, password })
 	defer func() { _ = c.Close() }()
 	return c.Ping(context.Background()).Err()
 }
 
-func (s *redisServer) client(pool int, credentials func() (string, string)) *redis.Client {
+func (r *redisServer) client(pool int, credentials func() (string, string)) *redis.Client {
 	return redis.NewClient(&redis.Options{
-		Addr: s.address + ":6379", CredentialsProvider: credentials, PoolSize: pool, Protocol: 2,
+		Addr: r.address + ":6379", CredentialsProvider: credentials, PoolSize: pool, Protocol: 2,
 		MaxRetries: -1, DialerRetries: 1, DisableIdentity: true, ConnMaxLifetime: 300 * time.Millisecond,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})

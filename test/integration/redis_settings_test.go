@@ -66,7 +66,7 @@ var _ = Describe("Redis' settings", func() {
 		}
 	})
 
-	It("are refused by name from the first start on, break nothing, and heal when mended", func(ctx SpecContext) {
+	It("are refused by name from the first start on, break nothing, and recover when fixed", func(ctx SpecContext) {
 		stand(ctx, settled, metav1.ConditionFalse, commonv1.ReasonInvalidSpec)
 		stand(ctx, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalidSpec)
 		read, err := live(ctx, obj)

@@ -31,7 +31,8 @@ var _ = register(kind{
 	smallest:   1,
 	sample:     func() client.Object { return fullRedis() },
 	edit: func(obj client.Object) {
-		obj.(*cachev1alpha1.Redis).Spec = builders.Redis("").Valkey().TLS("chosen", cachev1alpha1.RedisClientAuthRequired).Size(2).Image("example.org/redis:other").Storage("1Gi").
+		obj.(*cachev1alpha1.Redis).Spec = builders.Redis("").Valkey().TLS("chosen",
+			cachev1alpha1.RedisClientAuthRequired).Size(2).Image("example.org/redis:other").Storage("1Gi").
 			With(func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = ptr.To("fast") }).Build().Spec
 	},
 	done: func(ctx context.Context, obj client.Object) error {
@@ -59,7 +60,8 @@ var certifier = authority.New("integration")
 
 // fullRedis sets every optional field but paused, none to its default.
 func fullRedis() *cachev1alpha1.Redis {
-	return builders.Redis("full").Valkey().TLS("chosen", cachev1alpha1.RedisClientAuthRequired).Size(4).Image("example.org/redis:full").Storage("1Gi").
+	return builders.Redis("full").Valkey().TLS("chosen",
+		cachev1alpha1.RedisClientAuthRequired).Size(4).Image("example.org/redis:full").Storage("1Gi").
 		Config("maxmemory-policy", "allkeys-lru").Config("databases", "32").MinReplicas(0).Limit("1Gi").
 		With(func(s *cachev1alpha1.RedisSpec) {
 			s.Storage.StorageClassName, s.Storage.Retention = ptr.To("fast"), cachev1alpha1.RedisDelete
@@ -84,7 +86,8 @@ var _ = Describe("Redis", func() {
 	}
 
 	DescribeTable("is refused", func(obj client.Object, field string) { reject(obj, field) },
-		Entry("a Service outside of any cluster", with(func(s *cachev1alpha1.RedisSpec) { s.Service.Type = corev1.ServiceTypeExternalName }), "service.type"),
+		Entry("a Service outside of any cluster", with(func(s *cachev1alpha1.RedisSpec) { s.Service.Type = corev1.ServiceTypeExternalName }),
+			"service.type"),
 		Entry("size -1", plain().Size(-1).Build(), "spec.size"),
 		Entry("size 0", plain().Size(0).Build(), "spec.size"),
 		Entry("size 10", plain().Size(10).Build(), "spec.size"),
@@ -92,10 +95,14 @@ var _ = Describe("Redis", func() {
 		Entry("image with a space", plain().Image("redis latest").Build(), "spec.image"),
 		Entry("image too long", plain().Image(strings.Repeat("a", 513)).Build(), "spec.image"),
 		Entry("storage too small for anything", plain().Storage("63Mi").Build(), "storage.size"),
-		Entry("an unknown retention", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Storage.Retention = "Keep" }).Build(), "spec.storage.retention"),
-		Entry("an empty storage class", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = ptr.To("") }).Build(), "spec.storage.storageClassName"),
+		Entry("an unknown retention", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Storage.Retention = "Keep" }).Build(),
+			"spec.storage.retention"),
+		Entry("an empty storage class",
+			plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = ptr.To("") }).Build(),
+			"spec.storage.storageClassName"),
 		Entry("persistence without storage", with(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("AOF") }), "persistence.mode"),
-		Entry("an unknown persistence", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("Some") }).Build(), "spec.persistence.mode"),
+		Entry("an unknown persistence",
+			plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("Some") }).Build(), "spec.persistence.mode"),
 		Entry("hibernation without storage", with(func(s *cachev1alpha1.RedisSpec) { s.Hibernate = true }), "hibernate needs storage"),
 		Entry("hibernation of what is not kept", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) {
 			s.Persistence, s.Hibernate = persisting("None"), true
@@ -105,10 +112,13 @@ var _ = Describe("Redis", func() {
 		}).Build(), "spec.persistence.appendfsync"),
 		Entry("W as large as size", plain().Size(3).MinReplicas(3).Build(), "durability.minReplicasToWrite"),
 		Entry("W below 0", plain().MinReplicas(-1).Build(), "spec.durability.minReplicasToWrite"),
-		Entry("maxMemoryPercent without a limit", with(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](50) }), "resources.limits.memory"),
-		Entry("maxMemoryPercent below 10", plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](9) }).Build(), "spec.maxMemoryPercent"),
-		Entry("maxMemoryPercent above 95", plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](96) }).Build(), "spec.maxMemoryPercent"),
-		Entry("maxMemoryPercent beside maxmemory", plain().Limit("1Gi").Config("maxmemory", "1mb").With(func(s *cachev1alpha1.RedisSpec) {
+		Entry("maxMemoryPercent without a limit", with(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](50) }),
+			"resources.limits.memory"),
+		Entry("maxMemoryPercent below 10",
+			plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](9) }).Build(), "spec.maxMemoryPercent"),
+		Entry("maxMemoryPercent above 95",
+			plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](96) }).Build(), "spec.maxMemoryPercent"),
+		Entry("maxMemoryPercent with maxmemory", plain().Limit("1Gi").Config("maxmemory", "1mb").With(func(s *cachev1alpha1.RedisSpec) {
 			s.MaxMemoryPercent = ptr.To[int32](50)
 		}).Build(), "config.maxmemory"),
 		Entry("auth without a name", with(func(s *cachev1alpha1.RedisSpec) { s.Auth = &cachev1alpha1.RedisAuth{} }), "spec.auth.secretName"),
@@ -155,13 +165,16 @@ var _ = Describe("Redis", func() {
 		Entry("size 9", plain().Size(9).Build()),
 		Entry("image of 512", plain().Image(strings.Repeat("a", 512)).Build()),
 		Entry("storage of 64Mi", plain().Storage("64Mi").Build()),
-		Entry("both ways of persistence", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("Both") }).Build()),
+		Entry("both ways of persistence",
+			plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("Both") }).Build()),
 		Entry("hibernation on volumes", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Hibernate = true }).Build()),
 		Entry("no persistence said without storage", with(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("None") })),
 		Entry("W one below size", plain().Size(3).MinReplicas(2).Build()),
 		Entry("W 0 alone", plain().Size(1).MinReplicas(0).Build()),
-		Entry("maxMemoryPercent 10", plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](10) }).Build()),
-		Entry("maxMemoryPercent 95", plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](95) }).Build()),
+		Entry("maxMemoryPercent 10",
+			plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](10) }).Build()),
+		Entry("maxMemoryPercent 95",
+			plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](95) }).Build()),
 		Entry("a supported directive", plain().Config("maxmemory-policy", "allkeys-lru").Build()),
 		Entry("a value of 256", plain().Config("notify-keyspace-events", strings.Repeat("K", 256)).Build()),
 		Entry("auth by another Redis' Secret", with(chosen("b-auth"))),
@@ -187,25 +200,35 @@ var _ = Describe("Redis", func() {
 		}
 		Expect(err).To(MatchError(ContainSubstring(field)))
 	},
-		Entry("storage that shrinks to nothing", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("63Mi") }, "storage.size is a quantity from 64Mi on"),
-		Entry("but not storage that grows", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("3Gi") }, ""),
-		Entry("nor the same size in other words", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("2048Mi") }, ""),
-		Entry("storage that is dropped", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage = nil }, "storage cannot be added or dropped"),
+		Entry("storage that shrinks to nothing", plain().Storage("2Gi").Build(),
+			func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("63Mi") }, "storage.size is a quantity from 64Mi on"),
+		Entry("storage that grows", plain().Storage("2Gi").Build(),
+			func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("3Gi") }, ""),
+		Entry("the same size in another unit", plain().Storage("2Gi").Build(),
+			func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("2048Mi") }, ""),
+		Entry("storage that is dropped", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage = nil },
+			"storage cannot be added or dropped"),
 		Entry("storage that is added", plain().Build(), func(s *cachev1alpha1.RedisSpec) {
 			s.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("1Gi")}
 		}, "storage cannot be added or dropped"),
-		Entry("another storage class", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = ptr.To("x") }, "storage.storageClassName"),
+		Entry("another storage class", plain().Storage("2Gi").Build(),
+			func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = ptr.To("x") }, "storage.storageClassName"),
 		Entry("tls that is added", plain().Build(), func(s *cachev1alpha1.RedisSpec) {
 			s.TLS = &cachev1alpha1.RedisTLS{SecretName: "chosen"}
 		}, "tls cannot be added or dropped"),
-		Entry("tls that is dropped", plain().TLS("chosen", "").Build(), func(s *cachev1alpha1.RedisSpec) { s.TLS = nil }, "tls cannot be added or dropped"),
+		Entry("tls that is dropped", plain().TLS("chosen", "").Build(), func(s *cachev1alpha1.RedisSpec) { s.TLS = nil },
+			"tls cannot be added or dropped"),
 		Entry("another clientAuth", plain().TLS("chosen", "").Build(), func(s *cachev1alpha1.RedisSpec) {
 			s.TLS.ClientAuth = cachev1alpha1.RedisClientAuthRequired
 		}, "tls.clientAuth cannot change"),
-		Entry("but not another Secret for tls", plain().TLS("chosen", "").Build(), func(s *cachev1alpha1.RedisSpec) { s.TLS.SecretName = "other" }, ""),
-		Entry("another flavor", plain().Build(), func(s *cachev1alpha1.RedisSpec) { s.Flavor = cachev1alpha1.FlavorValkey }, "flavor cannot change"),
-		Entry("but not the default in words", plain().Build(), func(s *cachev1alpha1.RedisSpec) { s.Flavor = cachev1alpha1.FlavorRedis }, ""),
-		Entry("a size below W + 1", plain().Size(3).MinReplicas(2).Build(), func(s *cachev1alpha1.RedisSpec) { s.Size = ptr.To[int32](2) }, "durability.minReplicasToWrite"),
+		Entry("another Secret for tls", plain().TLS("chosen", "").Build(),
+			func(s *cachev1alpha1.RedisSpec) { s.TLS.SecretName = "other" }, ""),
+		Entry("another flavor", plain().Build(), func(s *cachev1alpha1.RedisSpec) { s.Flavor = cachev1alpha1.FlavorValkey },
+			"flavor cannot change"),
+		Entry("the default flavor, given explicitly", plain().Build(), func(s *cachev1alpha1.RedisSpec) { s.Flavor = cachev1alpha1.FlavorRedis },
+			""),
+		Entry("a size below W + 1", plain().Size(3).MinReplicas(2).Build(), func(s *cachev1alpha1.RedisSpec) { s.Size = ptr.To[int32](2) },
+			"durability.minReplicasToWrite"),
 	)
 })
 

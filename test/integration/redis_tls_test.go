@@ -70,7 +70,8 @@ var _ = Describe("Redis' certificate", func() {
 			expectMessage(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: tls.secretName")
 			Expect(published(ctx)).To(Equal(before))
 		}
-		Expect(client.IgnoreNotFound(admin.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-certificates"}}))).To(Succeed())
+		Expect(client.IgnoreNotFound(admin.Delete(ctx,
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-certificates"}}))).To(Succeed())
 		Eventually(published).WithContext(ctx).Should(Equal(before), "what the servers use was lost with ours")
 
 		give(ctx, namespace, good)
@@ -121,7 +122,8 @@ func startsWithNone(ctx context.Context, namespace string, obj client.Object) {
 	give(ctx, namespace, map[string][]byte{"tls.crt": []byte("words")})
 	expectMessage(ctx, obj, commonv1.ConditionReady, `tls.secretName: Secret "chosen" has no key "tls.key"`)
 	give(ctx, namespace, certifier.Issue("elsewhere.svc"))
-	expectMessage(ctx, obj, commonv1.ConditionDegraded, "True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
+	expectMessage(ctx, obj, commonv1.ConditionDegraded,
+		"True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
 	expectMessage(ctx, obj, commonv1.ConditionCertificatesInSync, "False SecretUnusable: tls.secretName")
 	Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
 }
@@ -130,21 +132,22 @@ func startsWithNone(ctx context.Context, namespace string, obj client.Object) {
 // is, though nothing else happens then: the first, and the one after it.
 func awaitsItsTime(ctx context.Context, namespace string, obj client.Object) {
 	GinkgoHelper()
-	shortly := func(until string) (begins time.Time) {
-		begins = time.Now().Add(6 * time.Second).Truncate(time.Second)
-		give(ctx, namespace, certifier.Issue("a."+namespace+".svc", func(c *x509.Certificate) { c.NotBefore = begins }))
+	shortly := func(until string) (starts time.Time) {
+		starts = time.Now().Add(6 * time.Second).Truncate(time.Second)
+		give(ctx, namespace, certifier.Issue("a."+namespace+".svc", func(c *x509.Certificate) { c.NotBefore = starts }))
 		if obj.GetUID() == "" {
 			Expect(admin.Create(ctx, obj)).To(Succeed())
 		}
-		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True "+until+": tls.secretName: Secret \"chosen\": the certificate is not valid before")
-		return begins
+		expectMessage(ctx, obj, commonv1.ConditionDegraded,
+			"True "+until+": tls.secretName: Secret \"chosen\": the certificate is not valid before")
+		return starts
 	}
-	begins := shortly(commonv1.ReasonInvalidSpec)
+	starts := shortly(commonv1.ReasonInvalidSpec)
 	Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}) }).
 		WithContext(ctx).Should(Succeed())
-	Expect(time.Now()).To(BeTemporally(">=", begins))
+	Expect(time.Now()).To(BeTemporally(">=", starts))
 
-	begins = shortly(commonv1.ReasonSecretUnusable)
+	starts = shortly(commonv1.ReasonSecretUnusable)
 	expectMessage(ctx, obj, commonv1.ConditionDegraded, "False")
-	Expect(time.Now()).To(BeTemporally(">=", begins))
+	Expect(time.Now()).To(BeTemporally(">=", starts))
 }

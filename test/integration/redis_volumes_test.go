@@ -33,7 +33,8 @@ var _ = Describe("Redis' volumes", func() {
 		made := setOf(ctx, r).UID
 
 		resize(ctx, r, "2Gi")
-		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue, commonv1.ReasonResizing).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue,
+			commonv1.ReasonResizing).Should(Succeed())
 		Eventually(func(g Gomega) {
 			for _, claim := range claimsIn(ctx, namespace) {
 				g.Expect(claim.Spec.Resources.Requests.Storage().String()).To(Equal("2Gi"), claim.Name)
@@ -49,7 +50,8 @@ var _ = Describe("Redis' volumes", func() {
 			claim.Status.Capacity[corev1.ResourceStorage] = resource.MustParse("2Gi")
 			Expect(admin.Status().Update(ctx, &claim)).To(Succeed())
 		}
-		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionFalse, commonv1.ReasonResized).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionFalse,
+			commonv1.ReasonResized).Should(Succeed())
 		update(ctx, r, func(obj client.Object) { obj.(*cachev1alpha1.Redis).Spec.Size = ptr.To[int32](3) })
 		Eventually(func(g Gomega) {
 			claims := claimsIn(ctx, namespace)
@@ -62,7 +64,8 @@ var _ = Describe("Redis' volumes", func() {
 		namespace, r := stored(ctx, false)
 		before, made := podsIn(ctx, namespace, "", ""), setOf(ctx, r).UID
 		resize(ctx, r, "2Gi")
-		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue, commonv1.ReasonRefusedByServer).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue,
+			commonv1.ReasonRefusedByServer).Should(Succeed())
 		Expect(checkCondition(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefusedByServer)).To(Succeed())
 		read, err := live(ctx, r)
 		Expect(err).NotTo(HaveOccurred())
@@ -74,7 +77,8 @@ var _ = Describe("Redis' volumes", func() {
 		class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 		Expect(admin.Patch(ctx, class, client.RawPatch(types.MergePatchType, []byte(`{"allowVolumeExpansion":true}`)))).To(Succeed())
 		touch(ctx, r, 1)
-		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue, commonv1.ReasonResizing).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue,
+			commonv1.ReasonResizing).Should(Succeed())
 		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
 	})
 
@@ -82,7 +86,8 @@ var _ = Describe("Redis' volumes", func() {
 		namespace, r := stored(ctx, false)
 		before, made := podsIn(ctx, namespace, "", ""), setOf(ctx, r).UID
 		resize(ctx, r, "2Gi")
-		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefusedByServer).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue,
+			commonv1.ReasonRefusedByServer).Should(Succeed())
 		resize(ctx, r, "1Gi")
 		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
 		Expect(checkCondition(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionFalse, commonv1.ReasonResized)).To(Succeed())
@@ -99,7 +104,8 @@ var _ = Describe("Redis' volumes", func() {
 		}).Should(Succeed())
 		before, made := podsIn(ctx, namespace, "", ""), setOf(ctx, r).UID
 		resize(ctx, r, "1Gi")
-		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalidSpec).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue,
+			commonv1.ReasonInvalidSpec).Should(Succeed())
 		Expect(checkCondition(ctx, r, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonInvalidSpec)).To(Succeed())
 		for _, claim := range claimsIn(ctx, namespace) {
 			Expect(claim.Spec.Resources.Requests.Storage().String()).To(Equal("2Gi"), claim.Name)
@@ -117,7 +123,8 @@ var _ = Describe("Redis' volumes", func() {
 			obj.(*cachev1alpha1.Redis).Spec.Hibernate = true
 			obj.(*cachev1alpha1.Redis).Spec.Storage.Retention = cachev1alpha1.RedisDelete
 		})
-		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionReady, metav1.ConditionTrue, commonv1.ReasonHibernated).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionReady, metav1.ConditionTrue,
+			commonv1.ReasonHibernated).Should(Succeed())
 		Expect(checkCondition(ctx, r, commonv1.ConditionAvailable, metav1.ConditionFalse, commonv1.ReasonHibernated)).To(Succeed())
 		Expect(podsIn(ctx, namespace, "", "")).To(BeEmpty())
 		Expect(setOf(ctx, r).Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled).To(BeEquivalentTo("Retain"))
@@ -160,7 +167,8 @@ var _ = Describe("Redis' volumes", func() {
 func stored(ctx context.Context, grows bool) (string, *cachev1alpha1.Redis) {
 	GinkgoHelper()
 	namespace := newNamespace(ctx)
-	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Provisioner: "example.org/none", AllowVolumeExpansion: &grows}
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Provisioner: "example.org/none",
+		AllowVolumeExpansion: &grows}
 	Expect(admin.Create(ctx, class)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) error { return client.IgnoreNotFound(admin.Delete(ctx, class)) })
 	if grows {

@@ -148,7 +148,7 @@ func maskDigests(found map[string]*unstructured.Unstructured) []string {
 // lot is what rand.Text draws, once or twice.
 var lot = regexp.MustCompile(`^([A-Z2-7]{26}){1,2}$`)
 
-// live reads an object anew, whatever its kind.
+// live reads an object again, whatever its kind.
 func live(ctx context.Context, obj client.Object) (*unstructured.Unstructured, error) {
 	gvk, err := apiutil.GVKForObject(obj, scheme)
 	if err != nil {

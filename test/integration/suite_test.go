@@ -88,7 +88,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(fakekube.Start(driving, config, scheme, kubelet, controllers.Objects(), controllers.Children())).To(Succeed())
 })
 
-// broken ends the name of an image that nobody can pull.
+// broken ends the name of an image that cannot be pulled.
 const broken = ":broken"
 
 // stopping ends the name of an image that stops soon after each start.
@@ -99,7 +99,7 @@ func kubelet(pod *corev1.Pod) {
 	image := pod.Spec.Containers[0].Image
 	if strings.HasSuffix(image, stopping) {
 		fakekube.Run(pod)
-		pod.Status.Conditions[0].LastTransitionTime = metav1.NewTime(pod.CreationTimestamp.Add(time.Hour)) // anew each time
+		pod.Status.Conditions[0].LastTransitionTime = metav1.NewTime(pod.CreationTimestamp.Add(time.Hour)) // another each time
 		pod.Status.ContainerStatuses[0].RestartCount = 2
 		pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}
 		return

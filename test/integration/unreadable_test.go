@@ -25,7 +25,7 @@ import (
 func spokenOf(ctx context.Context, obj client.Object) error {
 	read, err := live(ctx, obj)
 	if err == nil && conditionOf(read, commonv1.ConditionProgressing) == nil {
-		err = errors.New("nobody has looked at it")
+		err = errors.New("no pass has looked at it")
 	}
 	return err
 }
@@ -58,7 +58,8 @@ var _ = Describe("an object that cannot be read", func() {
 		other.SetNamespace(namespace)
 		other.SetName("other")
 		Expect(admin.Create(ctx, other)).To(Succeed())
-		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalidSpec).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue,
+			commonv1.ReasonInvalidSpec).Should(Succeed())
 		read, err := live(ctx, obj)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(Or(HavePrefix("resources: "), HavePrefix("status.duration: ")))
@@ -80,24 +81,27 @@ var _ = Describe("others' words", func() {
 		}).Build()
 		Expect(admin.Create(ctx, e)).To(Succeed())
 		operate(e.Namespace)
-		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefusedByServer).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue,
+			commonv1.ReasonRefusedByServer).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 		Expect(meta.FindStatusCondition(e.Status.Conditions, commonv1.ConditionDegraded).Message).To(ContainSubstring("env[0].name"))
 		Eventually(func(g Gomega) {
-			var told eventsv1.EventList
-			g.Expect(admin.List(ctx, &told, client.InNamespace(e.Namespace))).To(Succeed())
-			g.Expect(told.Items).To(ContainElement(HaveField("Reason", commonv1.ReasonRefusedByServer)))
+			var events eventsv1.EventList
+			g.Expect(admin.List(ctx, &events, client.InNamespace(e.Namespace))).To(Succeed())
+			g.Expect(events.Items).To(ContainElement(HaveField("Reason", commonv1.ReasonRefusedByServer)))
 		}).Should(Succeed())
 	})
 
-	DescribeTable("are for a human when they are of a key that a list holds twice", func(ctx SpecContext, field string, change func(*appv1.EasyServiceSpec)) {
-		e := builders.EasyService("a").In(newNamespace(ctx)).With(change).Build()
-		Expect(admin.Create(ctx, e)).To(Succeed())
-		operate(e.Namespace)
-		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefusedByServer).Should(Succeed())
-		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
-		Expect(meta.FindStatusCondition(e.Status.Conditions, commonv1.ConditionDegraded).Message).To(ContainSubstring(field))
-	},
+	DescribeTable("are for a human when they are of a key that a list holds twice",
+		func(ctx SpecContext, field string, change func(*appv1.EasyServiceSpec)) {
+			e := builders.EasyService("a").In(newNamespace(ctx)).With(change).Build()
+			Expect(admin.Create(ctx, e)).To(Succeed())
+			operate(e.Namespace)
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue,
+				commonv1.ReasonRefusedByServer).Should(Succeed())
+			Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
+			Expect(meta.FindStatusCondition(e.Status.Conditions, commonv1.ConditionDegraded).Message).To(ContainSubstring(field))
+		},
 		Entry("imagePullSecrets", "imagePullSecrets", func(s *appv1.EasyServiceSpec) {
 			s.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "twice"}, {Name: "twice"}}
 		}),
@@ -121,7 +125,8 @@ var _ = Describe("others' words", func() {
 			pod.Status.StartTime = ptr.To(metav1.Now())
 			g.Expect(admin.Status().Update(ctx, pod)).To(Succeed())
 		}).Should(Succeed())
-		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, "OutOfephemeral_storage").Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue,
+			"OutOfephemeral_storage").Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
 		Expect(a.Status.Reason).To(Equal("OutOfephemeral-storage"))
 	})

@@ -34,7 +34,7 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 	BeforeEach(func(ctx SpecContext) {
 		key = types.NamespacedName{Namespace: newNamespace(ctx), Name: "mainstay-operator.v0.1.0"}
 	})
-	told := func(ctx context.Context) *metav1.Condition {
+	reported := func(ctx context.Context) *metav1.Condition {
 		GinkgoHelper()
 		var object operatorsv2.OperatorCondition
 		Expect(admin.Get(ctx, key, &object)).To(Succeed())
@@ -54,7 +54,7 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 
 	It("is let be where the cluster does not know it", func(ctx SpecContext) {
 		o := install{namespaces: []string{key.Namespace}, condition: key, images: images}.operate()
-		forming(ctx, key.Namespace) // something to tell
+		forming(ctx, key.Namespace) // something to report
 		waitForRest(o)
 		Consistently(o.Calls).WithArguments(func(fault.Call) bool { return true }).Should(BeEmpty())
 	})
@@ -68,14 +68,14 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		forming(ctx, key.Namespace)
 		waitForRest(o)
 		Consistently(o.Calls).WithArguments(forbidden).Should(BeEmpty())
-		Expect(told(ctx)).To(BeNil())
+		Expect(reported(ctx)).To(BeNil())
 	})
 
 	It("hears once that nothing holds, by no more than the rights that OLM grants", func(ctx SpecContext) {
 		granted(ctx, key)
 		o := install{namespaces: []string{key.Namespace}, condition: key, images: images}.operate()
-		Eventually(told).WithArguments(ctx).Should(says(metav1.ConditionTrue, "cuts nothing short"))
-		// A call is on record when its reply is read, which may be after others see what it did.
+		Eventually(reported).WithArguments(ctx).Should(says(metav1.ConditionTrue, "cuts nothing short"))
+		// A call is recorded when its reply is read, which may be after others see what it did.
 		Eventually(o.Calls).WithArguments(ofConditions).Should(HaveExactElements(HaveField("Verb", "get"), HaveField("Verb", "patch")))
 		waitForRest(o)
 		o.stop()
@@ -84,7 +84,7 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		waitForRest(o)
 	})
 
-	It("is told of all namespaces that are looked after, and of no other", func(ctx SpecContext) {
+	It("gets the report of all namespaces that are looked after, and of no other", func(ctx SpecContext) {
 		granted(ctx, key)
 		second, elsewhere := newNamespace(ctx), newNamespace(ctx)
 		install{namespaces: []string{key.Namespace, second}, condition: key, images: images}.operate()
@@ -93,12 +93,12 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		for _, namespace := range []string{key.Namespace, second} {
 			forming(ctx, namespace)
-			Eventually(told).WithArguments(ctx).Should(says(metav1.ConditionFalse, "Redis "+namespace+"/a"))
+			Eventually(reported).WithArguments(ctx).Should(says(metav1.ConditionFalse, "Redis "+namespace+"/a"))
 		}
-		Expect(told(ctx).Message).NotTo(ContainSubstring(elsewhere))
+		Expect(reported(ctx).Message).NotTo(ContainSubstring(elsewhere))
 	})
 
-	It("is told who holds an upgrade, ten minutes at most, and only what is new", func(ctx SpecContext) {
+	It("gets the report of what holds an upgrade, ten minutes at most, and only what is new", func(ctx SpecContext) {
 		granted(ctx, key)
 		clock := clocktesting.NewFakePassiveClock(time.Now().Truncate(time.Second))
 		here := client.NewNamespacedClient(admin, key.Namespace)
@@ -121,22 +121,22 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 
 		Expect(pass(0)).To(Equal(10 * time.Minute))
-		Expect(told(ctx)).To(says(metav1.ConditionFalse, "Redis "+key.Namespace+"/a (no master)"))
-		Expect(told(ctx).LastTransitionTime.Time).To(BeTemporally("==", clock.Now()))
+		Expect(reported(ctx)).To(says(metav1.ConditionFalse, "Redis "+key.Namespace+"/a (no master)"))
+		Expect(reported(ctx).LastTransitionTime.Time).To(BeTemporally("==", clock.Now()))
 		at := version()
 		Expect(pass(10*time.Minute - time.Second)).To(Equal(time.Second))
 		Expect(version()).To(Equal(at))
 		Expect(pass(time.Second)).To(BeZero())
-		Expect(told(ctx)).To(says(metav1.ConditionTrue, "no longer waiting for Redis "+key.Namespace+"/a"))
+		Expect(reported(ctx)).To(says(metav1.ConditionTrue, "no longer waiting for Redis "+key.Namespace+"/a"))
 		at = version()
 		Expect(pass(time.Hour)).To(BeZero())
 		Expect(version()).To(Equal(at))
 		Expect(admin.Delete(ctx, obj)).To(Succeed())
 		Expect(pass(0)).To(BeZero())
-		Expect(told(ctx)).To(says(metav1.ConditionTrue, "cuts nothing short"))
+		Expect(reported(ctx)).To(says(metav1.ConditionTrue, "cuts nothing short"))
 	})
 
-	It("is told of a failover while it is under way", func(ctx SpecContext) {
+	It("gets the report of a failover while it is under way", func(ctx SpecContext) {
 		granted(ctx, key)
 		var stuck atomic.Bool
 		o := install{namespaces: []string{key.Namespace}, condition: key, images: images, decide: func(c fault.Call) fault.Fault {
@@ -148,18 +148,18 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		obj := builders.Redis("a").Size(2).MinReplicas(0).Build()
 		obj.Namespace = key.Namespace
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		Eventually(told).WithArguments(ctx).Should(says(metav1.ConditionFalse, "Redis "+key.Namespace+"/a (no master)"))
+		Eventually(reported).WithArguments(ctx).Should(says(metav1.ConditionFalse, "Redis "+key.Namespace+"/a (no master)"))
 		servers := serve(ctx, key.Namespace, "a", 2)
 		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionFailoverPossible, metav1.ConditionTrue).Should(Succeed())
-		Eventually(told).WithArguments(ctx).Should(says(metav1.ConditionTrue, "cuts nothing short"))
+		Eventually(reported).WithArguments(ctx).Should(says(metav1.ConditionTrue, "cuts nothing short"))
 		waitForRest(o)
 		Expect(holding()).To(BeZero())
 
 		stuck.Store(true)
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
 		servers[obj.Status.Master].stop()
-		Eventually(told).WithArguments(ctx).Should(says(metav1.ConditionFalse, "Redis "+key.Namespace+"/a ("))
-		Consistently(told).WithArguments(ctx).Should(says(metav1.ConditionFalse, "Redis "+key.Namespace+"/a ("))
+		Eventually(reported).WithArguments(ctx).Should(says(metav1.ConditionFalse, "Redis "+key.Namespace+"/a ("))
+		Consistently(reported).WithArguments(ctx).Should(says(metav1.ConditionFalse, "Redis "+key.Namespace+"/a ("))
 		Expect(holding()).To(Equal(1.0))
 		Eventually(func(g Gomega) {
 			var read cachev1alpha1.Redis
@@ -169,7 +169,7 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		}).Should(Succeed())
 
 		stuck.Store(false)
-		Eventually(told).WithArguments(ctx).Should(says(metav1.ConditionTrue, "cuts nothing short")) // the retry may have backed off
+		Eventually(reported).WithArguments(ctx).Should(says(metav1.ConditionTrue, "cuts nothing short")) // the retry may have backed off
 		Expect(holding()).To(BeZero())
 		Expect(len(o.Calls(func(c fault.Call) bool { return ofConditions(c) && c.Writes() }))).To(BeNumerically("<=", 4))
 	})
@@ -183,12 +183,14 @@ func ofConditions(c fault.Call) bool {
 func condition(ctx context.Context, key types.NamespacedName) {
 	GinkgoHelper()
 	Expect(knowConditions()).To(Succeed())
-	Expect(admin.Create(ctx, &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})).To(Succeed())
+	Expect(admin.Create(ctx, &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace,
+		Name: key.Name}})).To(Succeed())
 }
 
 // knowConditions makes the cluster know the kind, from then on.
 var knowConditions = sync.OnceValue(func() error {
-	_, err := envtest.InstallCRDs(cluster.Config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{crds.OperatorCondition()}})
+	_, err := envtest.InstallCRDs(cluster.Config,
+		envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{crds.OperatorCondition()}})
 	return err
 })
 

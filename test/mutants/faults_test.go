@@ -3,7 +3,8 @@ package mutants
 import "slices"
 
 // planted are the mutants, by the rule that they break.
-var planted = slices.Concat(candidates, verdicts, records, volumes, acts, changes, servers, observations, elections, backups, memberships, clientCertificates)
+var planted = slices.Concat(candidates, verdicts, records, volumes, acts, changes, servers, observations, elections, backups, memberships,
+	clientCertificates)
 
 // Who becomes master after one that is dead.
 var candidates = []mutant{
@@ -313,7 +314,8 @@ var changes = []mutant{
 		"len(gone) > 0 && !behind", "len(gone) > 0",
 		"TestPlan/not while another has not all"},
 	{"a silent member is gone", "internal/topology/plan_syncset.go",
-		"m.Answer == wire.Refused || m.Answer == wire.Reached\n", "m.Answer == wire.Refused || m.Answer == wire.Silent || m.Answer == wire.Reached\n",
+		"m.Answer == wire.Refused || m.Answer == wire.Reached\n",
+		"m.Answer == wire.Refused || m.Answer == wire.Silent || m.Answer == wire.Reached\n",
 		"TestSilence/a replica that hangs is waited for"},
 	{"a process that follows by another's record goes on", "internal/topology/plan_syncset.go",
 		"case m.Answers() && !m.Fenced():", "case m.Answers() && !m.Fenced() && s.isWanted(m) && m.Loading:",
@@ -379,7 +381,8 @@ var changes = []mutant{
 		"old.PodUID == last.FromPodUID && !follows", "!follows",
 		"TestSilence/and so is the pod that came after it"},
 	{"rolled while another is away", "internal/topology/plan.go",
-		"if len(s.unansweredNodes()) > 0 || !s.allOthers(master, func(m Node) bool { return m.InSync(master) && !m.Deleting }) {", "if len(s.unansweredNodes()) > 0 {",
+		"if len(s.unansweredNodes()) > 0 || !s.allOthers(master, func(m Node) bool { return m.InSync(master) && !m.Deleting }) {",
+		"if len(s.unansweredNodes()) > 0 {",
 		"TestPlan/waits while one is away"},
 	{"reads from a node without its data", "internal/topology/plan_syncset.go",
 		"!m.ServesStale && (m.Master || m.InSync(master))", "!m.ServesStale",
@@ -422,7 +425,8 @@ var acts = []mutant{
 		"stamped > current.Epoch {", "stamped < current.Epoch {",
 		"TestEpochIsBeyondAllVolumes"},
 	{"anybody may follow who is promoted", "act_failover.go",
-		"if err := server.Admit(ctx, config.LoginUsers(), nil); err != nil { // nobody confirms before he is on record\n\t\treturn err\n\t}\n", "",
+		"if err := server.Admit(ctx, config.LoginUsers(), nil); err != nil { // nobody confirms before he is on record\n\t\treturn err\n\t}\n",
+		"",
 		"TestOrderWithinAnAct/promote"},
 	{"anybody may follow who is handed over to", "act_failover.go",
 		"if err := target.Admit(ctx, config.LoginUsers(), nil); err != nil {\n\t\treturn err\n\t}\n", "",
@@ -438,8 +442,10 @@ var acts = []mutant{
 		"\tif err := p.save(ctx); err != nil {\n\t\treturn err\n\t}\n\treturn p.writeStamps(ctx, []string{name})",
 		"TestEpochIsBeyondAllVolumes"},
 	{"offset read before the fence", "act_failover.go",
-		"if err := errors.Join(old.Pause(ctx, catchUpTimeout), old.Fence(ctx)); err != nil {\n\t\treturn err\n\t}\n\tlast := old.Look(ctx) // its final offset\n\tif !last.Fenced() {",
-		"last := old.Look(ctx)\n\tif err := errors.Join(old.Pause(ctx, catchUpTimeout), old.Fence(ctx)); err != nil {\n\t\treturn err\n\t}\n\tif !old.Look(ctx).Fenced() {",
+		"if err := errors.Join(old.Pause(ctx, catchUpTimeout), old.Fence(ctx)); err != nil {\n\t\treturn err\n\t}\n\tlast := old.Look(ctx) // " +
+			"its final offset\n\tif !last.Fenced() {",
+		"last := old.Look(ctx)\n\tif err := errors.Join(old.Pause(ctx, catchUpTimeout), old.Fence(ctx)); err != nil {\n\t\treturn " +
+			"err\n\t}\n\tif !old.Look(ctx).Fenced() {",
 		"TestNoHandOverBeforeTheLastWrite"},
 	{"fenced for one that lags", "act_failover.go",
 		"if _, err := p.barrier(ctx, []cachev1alpha1.RedisProcess{candidate.Process()}); err != nil {\n\t\treturn err\n\t}\n", "",
@@ -624,18 +630,21 @@ var elections = []mutant{
 		"TestReportsEnd/its kubelet has lost sight of it"},
 	{"an end with an unknown exit code is one", "../leadership/end.go",
 		" && end.ExitCode != exitUnknown", "",
-		"TestReportsEnd/nobody saw how it ended"},
+		"TestReportsEnd/its end was not observed"},
 	{"a renewal in the last moment is overlooked", "../leadership/standby.go",
-		"(v.ended || v.renewed.Equal(&record.RenewTime))", "(v.ended || record.RenewTime.After(v.renewed.Time) || v.renewed.Equal(&record.RenewTime))",
+		"(v.ended || v.renewed.Equal(&record.RenewTime))",
+		"(v.ended || record.RenewTime.After(v.renewed.Time) || v.renewed.Equal(&record.RenewTime))",
 		"TestVacancyIsOfTheLeaseAsItIs"},
 	{"whoever holds the lease now has ended, too", "../leadership/standby.go",
 		"v.holder == record.HolderIdentity && ", `v.holder != "" && `,
 		"TestVacancyIsOfTheLeaseAsItIs"},
 	{"a renewal does not prolong the lease", "../leadership/standby.go",
-		"l.observedRecord, l.observedTime = now, l.clock.Now()", "if l.observedRecord = now; l.observedTime.IsZero() {\n\t\t\tl.observedTime = l.clock.Now()\n\t\t}",
+		"l.observedRecord, l.observedTime = now, l.clock.Now()",
+		"if l.observedRecord = now; l.observedTime.IsZero() {\n\t\t\tl.observedTime = l.clock.Now()\n\t\t}",
 		"TestStandby/renewed once"},
 	{"the lease of the last release lasts as long as ours", "../leadership/standby.go",
-		"max(l.times.LeaseDuration, time.Duration(l.observedRecord.LeaseDurationSeconds)*time.Second)", "min(l.times.LeaseDuration, time.Duration(l.observedRecord.LeaseDurationSeconds)*time.Second)",
+		"max(l.times.LeaseDuration, time.Duration(l.observedRecord.LeaseDurationSeconds)*time.Second)",
+		"min(l.times.LeaseDuration, time.Duration(l.observedRecord.LeaseDurationSeconds)*time.Second)",
 		"TestStandby/its release has a longer lease"},
 	{"a renewal counts from when it was answered", "../leadership/lease.go",
 		"return l.recordRenewal(record, sent, l.LeaseLock.Update(ctx, record))",

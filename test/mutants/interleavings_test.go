@@ -16,7 +16,8 @@ type interleaving struct {
 
 var interleavings = []interleaving{
 	{"a disk wins over living replicas",
-		[]string{"a history that may change is recorded", "recorded before its history is final", "who went on with another history is passed over"},
+		[]string{"a history that may change is recorded", "recorded before its history is final",
+			"who went on with another history is passed over"},
 		"a first master whose replicas come"},
 	{"empty is taken for lost",
 		[]string{"an older epoch wins by its keys"},

@@ -17,7 +17,7 @@ type mutant struct {
 	name     string
 	file     string // relative to Redis' controller
 	old, new string // in the body of one function
-	test     string // beside the file, in words: its name, a slash, its row
+	test     string // in the folder of the file, in words: its name, a slash, its row
 }
 
 func (m mutant) dir() string { return filepath.Dir(m.file) }
@@ -82,6 +82,6 @@ func run(program, dir, pattern string, mutants ...string) string {
 	test := exec.Command(program, "-test.v", "-test.short", "-test.timeout=5m", "-test.run", pattern)
 	test.Dir = filepath.Join(root, controller, dir)
 	test.Env = append(os.Environ(), choice+"="+strings.Join(mutants, "\n"))
-	output, _ := test.CombinedOutput() // which tells all
+	output, _ := test.CombinedOutput() // which shows all
 	return string(output)
 }

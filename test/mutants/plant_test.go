@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// All mutants of a package are built at once: each function has, beside its own body, one for each
+// All mutants of a package are built at once: each function has, besides its own body, one for each
 // of its mutants, and a variable of the environment chooses ("mutant schemata", Untch, Offutt and
 // Harrold, ISSTA 1993). A build for each mutant took twenty times as long.
 

@@ -118,7 +118,7 @@ func TestObjectsOfEveryReleaseAreAccepted(t *testing.T) {
 	}
 }
 
-// OLM's upgrades begin with the last release, built from its source.
+// OLM's upgrades start with the last release, built from its source.
 func TestTheSourceOfEveryReleaseIsHere(t *testing.T) {
 	folders, err := releases.Kept(within(t, ""))
 	if err != nil {

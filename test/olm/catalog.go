@@ -28,7 +28,7 @@ type entry struct {
 }
 
 // Catalog writes a file-based catalog of bundles into a folder, the oldest first,
-// with the edges that their CSVs tell, and has opm judge it.
+// with the edges that their CSVs declare, and has opm judge it.
 func Catalog(folder string, bundles ...string) error {
 	csvs, err := CSVs(bundles...)
 	if err != nil {
@@ -74,7 +74,7 @@ func CheckCatalog(bundles ...string) error {
 }
 
 // edges of an unbroken chain: each release replaces the one before it, and the
-// first none, as no catalog could tell what that was.
+// first none, as no catalog could say what that was.
 func edges(csvs []*operators.ClusterServiceVersion) error {
 	var faults []error
 	before := ""

@@ -19,7 +19,7 @@ const manifestsDir = "manifests"
 //go:embed crdify.yaml
 var crdifyRules []byte
 
-// CompareCRDs tells what in the CRDs of a bundle could break objects of the
+// CompareCRDs returns what in the CRDs of a bundle could break objects of the
 // release before, or clients that know its schema.
 func CompareCRDs(last, bundle string) error {
 	_, err := compareCRDs(last, bundle)
@@ -73,7 +73,7 @@ func compareCRDs(last, bundle string) (map[string]int, error) {
 	return used, errors.Join(faults...)
 }
 
-// StoredObjects tells which objects of the release before the CRDs of a bundle
+// StoredObjects returns which objects of the release before the CRDs of a bundle
 // would not take, or not give back as they were stored.
 func StoredObjects(last, bundle string) error {
 	files, err := filepath.Glob(filepath.Join(last, "objects", "*.yaml"))

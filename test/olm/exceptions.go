@@ -10,7 +10,7 @@ import (
 // Restrictions of released fields that CompareCRDs permits, because without them one object can stop the manager or the API
 // server for everybody, or silently does not do what it says. All are rules: OLM v0 does not check stored objects against
 // them before an upgrade, and the API server does not apply them to what an update leaves as it is. OLM v1 refuses such an
-// upgrade as crdify does, unless its ClusterExtension says otherwise: docs/install-modes.md tells how.
+// upgrade as crdify does, unless its ClusterExtension says otherwise: docs/install-modes.md says how.
 const (
 	costlyQuantity = "computing a quantity such as 1e-2000000000 takes minutes"
 	longText       = "a text that is longer than anything useful can be megabytes in caches, children and logs"
@@ -26,7 +26,8 @@ var permittedRules = map[string]string{
 	"self >= 0 || size(self) <= 5":                                                                                        costlyQuantity,
 	"size(self) == 0 || size(self) == 1 && 'storage' in self":                                                             costlyQuantity,
 	"!('storage' in self) || self['storage'] >= 0 || size(self['storage']) <= 32":                                         costlyQuantity,
-	"!('storage' in self) || self['storage'] == 0 || double(self['storage']) > 0.0 || size(self['storage']) <= 5 || self['storage'].charAt(size(self['storage']) - 1) > '9'": costlyQuantity,
+	"!('storage' in self) || self['storage'] == 0 || double(self['storage']) > 0.0 || size(self['storage']) <= 5 || " +
+		"self['storage'].charAt(size(self['storage']) - 1) > '9'": costlyQuantity,
 
 	"oldSelf.hasValue() || has(self.args) || !has(self.envs) || self.envs.all(e, e.matches('^[A-Za-z_][A-Za-z0-9_]*='))": shellNames,
 
@@ -35,8 +36,10 @@ var permittedRules = map[string]string{
 	"self.all(k, size(k) <= 317 && size(self[k]) <= 262144)":                            longText,
 	"self.all(a, size(a) <= 131072)":                                                    longText,
 	"self.all(e, size(e.name) <= 131072 && (!has(e.value) || size(e.value) <= 131072))": longText,
-	"self.all(t, (!has(t.key) || size(t.key) <= 317) && (!has(t.value) || size(t.value) <= 63) && (!has(t.operator) || size(t.operator) <= 63) && (!has(t.effect) || size(t.effect) <= 63))":                                                 longText,
-	"self.all(e, (!has(e.prefix) || size(e.prefix) <= 131072) && (!has(e.configMapRef) || !has(e.configMapRef.name) || size(e.configMapRef.name) <= 253) && (!has(e.secretRef) || !has(e.secretRef.name) || size(e.secretRef.name) <= 253))": longText,
+	"self.all(t, (!has(t.key) || size(t.key) <= 317) && (!has(t.value) || size(t.value) <= 63) && (!has(t.operator) || size(t.operator) <= " +
+		"63) && (!has(t.effect) || size(t.effect) <= 63))": longText,
+	"self.all(e, (!has(e.prefix) || size(e.prefix) <= 131072) && (!has(e.configMapRef) || !has(e.configMapRef.name) || " +
+		"size(e.configMapRef.name) <= 253) && (!has(e.secretRef) || !has(e.secretRef.name) || size(e.secretRef.name) <= 253))": longText,
 }
 
 // guard is what a released rule may come to ask of a text before it calls quantity(): costlyQuantity.
@@ -46,7 +49,7 @@ var guard = regexp.MustCompile(`!?string\([^()]+\)\.matches\('\[eE\]\.\{4\}\|\.\
 // in etcd is as large.
 const permittedProperties = 262144
 
-// withoutPermitted takes the permitted restrictions out of a CRD, as far as the last release has their fields. It counts
+// withoutPermitted takes the permitted restrictions out of a CRD, if the last release has their fields. It counts
 // how often it took each.
 func withoutPermitted(last, now *apiextensionsv1.CustomResourceDefinition, used map[string]int) *apiextensionsv1.CustomResourceDefinition {
 	now = now.DeepCopy()
@@ -91,7 +94,8 @@ func relax(before, after *apiextensionsv1.JSONSchemaProps, used map[string]int) 
 	if before.Items != nil && after.Items != nil {
 		relax(before.Items.Schema, after.Items.Schema, used)
 	}
-	if before.AdditionalProperties != nil && after.AdditionalProperties != nil && before.AdditionalProperties.Schema != nil && after.AdditionalProperties.Schema != nil {
+	if before.AdditionalProperties != nil && after.AdditionalProperties != nil && before.AdditionalProperties.Schema != nil &&
+		after.AdditionalProperties.Schema != nil {
 		relax(before.AdditionalProperties.Schema, after.AdditionalProperties.Schema, used)
 	}
 }

@@ -27,7 +27,8 @@ func Installable(bundle string) error {
 	var faults []error
 	for _, obj := range loaded.Objects {
 		if kind := obj.GetKind(); !slices.Contains(installed, kind) {
-			faults = append(faults, fmt.Errorf("%s %s: not every OLM takes a %s from a bundle; take it out in config/manifests", kind, obj.GetName(), kind))
+			faults = append(faults, fmt.Errorf("%s %s: not every OLM takes a %s from a bundle; take it out in config/manifests", kind, obj.GetName(),
+				kind))
 		}
 	}
 	return errors.Join(faults...)

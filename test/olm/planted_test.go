@@ -88,7 +88,8 @@ func TestAMissingCRDIsFound(t *testing.T) {
 	finds(t, "operator-sdk", Lint(bundle), "Memcached")
 	finds(t, "the validators", Validate(bundle), "Memcached")
 	finds(t, "the scorecard", Scorecard(bundle), "Memcached")
-	finds(t, "the comparison with the last release", CompareCRDs(filepath.Join(last(t), "bundle"), bundle), "memcacheds.cache.mainstay-operator.io is gone")
+	finds(t, "the comparison with the last release", CompareCRDs(filepath.Join(last(t), "bundle"), bundle),
+		"memcacheds.cache.mainstay-operator.io is gone")
 	finds(t, "the objects of the last release", StoredObjects(last(t), bundle), "Memcached")
 }
 
@@ -113,11 +114,13 @@ func TestABundleThatSaysLessIsFound(t *testing.T) {
 		check func(bundle string) error
 		words string
 	}{
-		"no descriptor":        {func(t *testing.T, csv map[string]any) { delete(owned(t, csv), "specDescriptors") }, Scorecard, "does not have a spec descriptor"},
+		"no descriptor": {func(t *testing.T, csv map[string]any) { delete(owned(t, csv), "specDescriptors") }, Scorecard,
+			"does not have a spec descriptor"},
 		"no resources":         {func(t *testing.T, csv map[string]any) { delete(owned(t, csv), "resources") }, Scorecard, "resources"},
 		"no icon":              {func(t *testing.T, csv map[string]any) { delete(at(t, csv, "spec"), "icon") }, Validate, "Icon"},
 		"no oldest Kubernetes": {func(t *testing.T, csv map[string]any) { delete(at(t, csv, "spec"), "minKubeVersion") }, Lint, "minKubeVersion"},
-		"an invented category": {func(t *testing.T, csv map[string]any) { at(t, csv, "metadata.annotations")["categories"] = "Masts" }, Lint, "Masts"},
+		"an invented category": {func(t *testing.T, csv map[string]any) { at(t, csv, "metadata.annotations")["categories"] = "Masts" }, Lint,
+			"Masts"},
 		"an example without status": {func(t *testing.T, csv map[string]any) {
 			annotations := at(t, csv, "metadata.annotations")
 			annotations["alm-examples"] = strings.ReplaceAll(annotations["alm-examples"].(string), `"status"`, `"state"`)
@@ -169,7 +172,8 @@ func TestACRDThatBreaksStoredObjectsIsFound(t *testing.T) {
 		"pattern changed":                    field("image", "pattern", "^docker.io/"),
 		"unhandled changes":                  field("podLabels", "x-kubernetes-validations", []any{map[string]any{"rule": "true"}}),
 		// As exceptions.go permits it, but shorter.
-		"size(self[k]) <= 62": field("podLabels", "x-kubernetes-validations", []any{map[string]any{"rule": "self.all(k, size(k) <= 317 && size(self[k]) <= 62)"}}),
+		"size(self[k]) <= 62": field("podLabels", "x-kubernetes-validations",
+			[]any{map[string]any{"rule": "self.all(k, size(k) <= 317 && size(self[k]) <= 62)"}}),
 		"9Mi": field("memory", "x-kubernetes-validations", []any{map[string]any{
 			"rule": "!string(self).matches('[eE].{4}|.{33}') && quantity(string(self)).compareTo(quantity('9Mi')) >= 0"}}),
 	} {
@@ -196,7 +200,7 @@ func TestACRDThatBreaksStoredObjectsIsFound(t *testing.T) {
 	}
 }
 
-// Comparing does not tell what a rule means for objects; they can be tried.
+// Comparing does not show what a rule means for objects; they can be tried.
 func TestARuleThatStoredObjectsBreakIsFound(t *testing.T) {
 	bundle := planted(t, memcachedCRD, func(crd map[string]any) {
 		spec := at(t, crd, "spec.versions.0.schema.openAPIV3Schema.properties.spec")

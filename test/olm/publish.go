@@ -57,7 +57,7 @@ func Served(ctx context.Context, c client.Client, catalog string) error {
 }
 
 // Publish makes an image that serves a catalog of bundles, the oldest first, and
-// gives its reference. The bundles' content is in it, so nobody unpacks images.
+// gives its reference. The bundles' content is in it, so no tool unpacks images.
 func Publish(ctx context.Context, images registry.Registry, bundles ...string) (string, error) {
 	folder, err := os.MkdirTemp("", "catalog")
 	if err != nil {

@@ -136,12 +136,12 @@ func (p Program) EnvArgs(folder string) []string {
 		"-o", filepath.Join(folder, p.Name), "./" + p.Source}
 }
 
-// Load a manager into the local cluster, as the release's image, with what was built beside it.
+// Load a manager into the local cluster, as the release's image, with what was built next to it.
 func (r Release) Load(ctx context.Context, root, manager string) error {
 	words := []string{"run", "-C", "hack/cluster", ".", "image", "--name", r.Image, "--binary", manager}
 	for _, program := range Programs[1:] {
-		if beside := filepath.Join(filepath.Dir(manager), program.Name); exists(beside) {
-			words = append(words, "--binary", beside)
+		if path := filepath.Join(filepath.Dir(manager), program.Name); exists(path) {
+			words = append(words, "--binary", path)
 		}
 	}
 	return run(ctx, root, "go", words...)

@@ -11,7 +11,7 @@ import (
 )
 
 // tool runs a program of hack/tools and gives what it prints. One that fails is
-// told in its own words.
+// reported in its own words.
 func tool(program string, args ...string) (string, error) {
 	var said, complained bytes.Buffer
 	cmd := exec.Command(program, args...)

@@ -42,7 +42,7 @@ func Lint(bundle string) error {
 
 // Validate asks the validators of operator-framework/api, newer ones than
 // operator-sdk has. MultipleArchitectures is left out, as it pulls images, and
-// Community, which nobody is to use any more.
+// Community, which no one is to use any more.
 func Validate(bundle string) error {
 	loaded, err := manifests.GetBundleFromDir(bundle)
 	if err != nil {

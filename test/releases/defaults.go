@@ -20,7 +20,8 @@ const resourcesSince = "v0.2.0-rc.1"
 // Defaults checks which objects get new defaults of a pod template, with those objects and workloads that 0.2.0-rc.1 is kept with.
 // current reports whether an object gets the new ones, whose workload has the template live, and these pods; noPods says that it is
 // known why there are none. change gives an object another pod template.
-func Defaults[T any](t *testing.T, kind string, change func(*T), current func(obj *T, live corev1.PodTemplateSpec, pods []corev1.Pod, noPods bool) bool) {
+func Defaults[T any](t *testing.T, kind string, change func(*T),
+	current func(obj *T, live corev1.PodTemplateSpec, pods []corev1.Pod, noPods bool) bool) {
 	t.Helper()
 	root, err := cluster.Root()
 	if err != nil {
@@ -30,7 +31,8 @@ func Defaults[T any](t *testing.T, kind string, change func(*T), current func(ob
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%s has no %s: %v", resourcesSince, kind, err)
 	}
-	running := []corev1.Pod{{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}}}
+	running := []corev1.Pod{{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}}}
 	pending := []corev1.Pod{{Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
 		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}}}}}
 	trimmed := []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"mainstay-operator.io/trimmed": "true"}}}}

@@ -22,8 +22,8 @@ import (
 )
 
 // mutableActivityFields are the fields of an Activity's spec that may change, each with
-// what tells a permitted change. No other field may: an Activity is the record of one
-// run, and with another command or image it would tell of a run that never was.
+// what distinguishes a permitted change. No other field may: an Activity is the record of one
+// run, and with another command or image it would report a run that never was.
 var mutableActivityFields = map[string]func(before, after any) bool{
 	// A request to end the run, which comes after its start. One way only: the command
 	// may have got its SIGTERM already, which nothing takes back.
@@ -42,12 +42,14 @@ var mutableActivityFields = map[string]func(before, after any) bool{
 func anyChange(_, _ any) bool { return true }
 
 // activityValues are values, in YAML, that a field of an Activity's spec may have, two
-// at least. Each is valid beside the first ones of all other fields, so that nothing but
+// at least. Each is valid together with the first ones of all other fields, so that nothing but
 // a rule about changes can refuse the update from one to another.
 var activityValues = map[string][]string{
 	"affinity": {
-		`{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}}}`,
-		`{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: b, operator: Exists}]}]}}}`,
+		`{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: ` +
+			`[{matchExpressions: [{key: a, operator: Exists}]}]}}}`,
+		`{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: ` +
+			`[{matchExpressions: [{key: b, operator: Exists}]}]}}}`,
 		`{podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a}]}}`,
 	},
 	"args":             {`[a]`, `[b]`, `[a, b]`},
@@ -66,10 +68,11 @@ var activityValues = map[string][]string{
 	"podAnnotations":   {`{a: "1"}`, `{a: "2"}`, `{b: "1"}`},
 	"podLabels":        {`{a: "1"}`, `{a: "2"}`, `{b: "1"}`},
 
-	"priorityClassName":             {`a`, `b`},
-	"resources":                     {`{requests: {cpu: "1"}}`, `{requests: {cpu: "2"}}`},
-	"retries":                       {`1`, `2`},
-	"retryPolicy":                   {`{causes: [Failed]}`, `{causes: [TimedOut]}`, `{causes: [Failed], backoff: 1s}`, `{causes: [Failed], exitCodes: {failOn: [64]}}`},
+	"priorityClassName": {`a`, `b`},
+	"resources":         {`{requests: {cpu: "1"}}`, `{requests: {cpu: "2"}}`},
+	"retries":           {`1`, `2`},
+	"retryPolicy": {`{causes: [Failed]}`, `{causes: [TimedOut]}`, `{causes: [Failed], backoff: 1s}`,
+		`{causes: [Failed], exitCodes: {failOn: [64]}}`},
 	"security":                      {`Restricted`, `Baseline`},
 	"startDeadline":                 {`1m`, `2m`},
 	"suspend":                       {`false`, `true`},
@@ -84,7 +87,7 @@ var activityValues = map[string][]string{
 	"workspace":               {`{claimName: a}`, `{claimName: b}`, `{claimName: a, path: /a}`, `{size: 1Gi}`},
 }
 
-// whatToDo tells someone who adds a field what this test asks of it.
+// whatToDo says to a developer who adds a field what this test asks of it.
 const whatToDo = `
 If the field must not change, give it in api/ego/v1/activity_types.go a default, so that it
 is always there (a required field needs none), and a rule of its own:
@@ -106,7 +109,7 @@ func TestAnActivityCannotBeChanged(t *testing.T) {
 			}
 		})
 	}
-	// A field that is gone or renamed would leave its name behind, and whoever reuses
+	// A field that is gone or renamed would leave its name behind, and a developer who reuses
 	// the name for something else would find it on the list.
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(mutableActivityFields)), slices.Collect(maps.Keys(activityValues))) {
 		if _, ok := c.spec.Properties[name]; !ok {
@@ -116,7 +119,7 @@ func TestAnActivityCannotBeChanged(t *testing.T) {
 }
 
 // TestAChangeThatIsNotRefusedIsFound takes rules from the CRD, or adds to it, and checks
-// that the check above tells. Otherwise one that finds nothing would look like success.
+// that the check above reports them. Otherwise one that finds nothing would look like success.
 func TestAChangeThatIsNotRefusedIsFound(t *testing.T) {
 	frozen := apiextensionsv1.ValidationRules{{Rule: "self == oldSelf", Message: "it cannot be changed"}}
 	change := func(name string, by func(*apiextensionsv1.JSONSchemaProps)) func(*apiextensionsv1.JSONSchemaProps) {
@@ -131,26 +134,30 @@ func TestAChangeThatIsNotRefusedIsFound(t *testing.T) {
 		plant       func(spec *apiextensionsv1.JSONSchemaProps)
 		words       string
 	}{
-		{"a field that nobody spoke of", "planted",
+		{"a field that was not planned", "planted",
 			change("planted", func(p *apiextensionsv1.JSONSchemaProps) { p.Type = "string" }), "planted: activityValues has fewer than two values"},
 		{"a spec without rules", "command",
-			func(spec *apiextensionsv1.JSONSchemaProps) { spec.XValidations = nil }, "command: an update from echo a to echo b is accepted, and mutableActivityFields does not have it.\nIf the field must not change"},
+			func(spec *apiextensionsv1.JSONSchemaProps) { spec.XValidations = nil },
+			"command: an update from echo a to echo b is accepted, and mutableActivityFields does not have it.\nIf the field must not change"},
 		{"a field without its rule", "envFrom",
 			change("envFrom", func(p *apiextensionsv1.JSONSchemaProps) { p.XValidations = nil }), "is accepted"},
 		// A field's own rule is not asked when the field comes or goes: it compares two values.
 		{"a field without its default", "envFrom",
 			change("envFrom", func(p *apiextensionsv1.JSONSchemaProps) { p.Default = nil }), "to nothing is accepted"},
 		{"a rule that does not name its field", "envFrom",
-			change("envFrom", func(p *apiextensionsv1.JSONSchemaProps) { p.XValidations[0].Message = "it cannot be changed" }), "not by a rule whose message names the field"},
+			change("envFrom", func(p *apiextensionsv1.JSONSchemaProps) { p.XValidations[0].Message = "it cannot be changed" }),
+			"not by a rule whose message names the field"},
 		{"a rule that refuses all updates", "host",
 			func(spec *apiextensionsv1.JSONSchemaProps) {
 				spec.XValidations = append(spec.XValidations, apiextensionsv1.ValidationRule{Rule: "self.command != oldSelf.command", Message: "no"})
 			}, "no update at all"},
 		{"a mutable field that cannot be changed", "suspend",
-			change("suspend", func(p *apiextensionsv1.JSONSchemaProps) { p.XValidations = frozen }), "suspend: an update from false to true is refused"},
+			change("suspend", func(p *apiextensionsv1.JSONSchemaProps) { p.XValidations = frozen }),
+			"suspend: an update from false to true is refused"},
 		{"a cancel that can be taken back", "cancel",
 			func(spec *apiextensionsv1.JSONSchemaProps) {
-				spec.XValidations = slices.DeleteFunc(spec.XValidations, func(r apiextensionsv1.ValidationRule) bool { return strings.Contains(r.Rule, "oldSelf.cancel") })
+				spec.XValidations = slices.DeleteFunc(spec.XValidations,
+					func(r apiextensionsv1.ValidationRule) bool { return strings.Contains(r.Rule, "oldSelf.cancel") })
 			}, "cancel: an update from true to false is accepted"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -189,7 +196,8 @@ func TestEveryImmutableFieldOwesItToARule(t *testing.T) {
 		}
 		found++
 		t.Run(name, func(t *testing.T) {
-			if err := c.check(name); err == nil || !strings.Contains(err.Error(), name+": an update from ") || !strings.Contains(err.Error(), " is accepted") {
+			if err := c.check(name); err == nil || !strings.Contains(err.Error(), name+": an update from ") ||
+				!strings.Contains(err.Error(), " is accepted") {
 				t.Errorf("no rule is left, and yet the check does not say that it can be changed: %v", err)
 			}
 		})
@@ -237,7 +245,7 @@ func newUpdateCheck(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition)
 
 // check one field: with all its values and with none, from each to each other, in a spec
 // that sets only what it must and in one that sets all.
-func (c updateCheck) check(name string) error {
+func (u updateCheck) check(name string) error {
 	var values []any
 	for _, text := range activityValues[name] {
 		value, err := parsed(text)
@@ -247,27 +255,27 @@ func (c updateCheck) check(name string) error {
 		values = append(values, value)
 	}
 	if len(values) < 2 {
-		return fmt.Errorf("%s: activityValues has fewer than two values of it, so nobody knows whether it can be changed.%s", name, whatToDo)
+		return fmt.Errorf("%s: activityValues has fewer than two values of it, so it is not known whether it can be changed.%s", name, whatToDo)
 	}
-	if !slices.Contains(c.spec.Required, name) {
+	if !slices.Contains(u.spec.Required, name) {
 		values = append(values, nil)
 	}
 	for _, others := range []func(string) bool{
-		func(other string) bool { return slices.Contains(c.spec.Required, other) },
+		func(other string) bool { return slices.Contains(u.spec.Required, other) },
 		func(string) bool { return true },
 	} {
-		if err := c.checkBeside(others, name, values); err != nil {
+		if err := u.checkWithOthers(others, name, values); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkBeside checks one field in specs that set some others.
-func (c updateCheck) checkBeside(others func(string) bool, name string, values []any) error {
+// checkWithOthers checks one field in specs that set some others.
+func (u updateCheck) checkWithOthers(others func(string) bool, name string, values []any) error {
 	objects := make([]*unstructured.Unstructured, len(values))
 	for i, value := range values {
-		obj, err := c.object(others, name, value)
+		obj, err := u.object(others, name, value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -280,7 +288,7 @@ func (c updateCheck) checkBeside(others func(string) bool, name string, values [
 				continue // the same value, or its default
 			}
 			changes++
-			if err := c.checkUpdate(name, before, after, values[i], values[j]); err != nil {
+			if err := u.checkUpdate(name, before, after, values[i], values[j]); err != nil {
 				return err
 			}
 		}
@@ -293,8 +301,9 @@ func (c updateCheck) checkBeside(others func(string) bool, name string, values [
 
 // checkUpdate checks that one update is refused, for the sake of the field that it changes,
 // or accepted, as the field's place on the list wants it.
-func (c updateCheck) checkUpdate(name string, before, after *unstructured.Unstructured, was, is any) error {
-	broken, _ := c.schema.rules.Validate(context.Background(), nil, c.schema.structural, after.Object, before.Object, celconfig.RuntimeCELCostBudget)
+func (u updateCheck) checkUpdate(name string, before, after *unstructured.Unstructured, was, is any) error {
+	broken, _ := u.schema.rules.Validate(context.Background(), nil, u.schema.structural, after.Object, before.Object,
+		celconfig.RuntimeCELCostBudget)
 	update := fmt.Sprintf("%s: an update from %s to %s", name, words(was), words(is))
 	permitted, mutable := mutableActivityFields[name]
 	switch {
@@ -306,24 +315,24 @@ func (c updateCheck) checkUpdate(name string, before, after *unstructured.Unstru
 		return fmt.Errorf("%s is accepted, though mutableActivityFields does not permit it", update)
 	case len(broken) == 0:
 		return fmt.Errorf("%s is accepted, and mutableActivityFields does not have it.%s", update, whatToDo)
-	case !slices.ContainsFunc(broken, func(e *field.Error) bool { return tellsOf(e, name) }):
+	case !slices.ContainsFunc(broken, func(e *field.Error) bool { return namesField(e, name) }):
 		return fmt.Errorf("%s is refused, but not by a rule whose message names the field: %w", update, broken.ToAggregate())
 	}
 	return nil
 }
 
-// tellsOf says whether a rule was broken, not a limit, and its message names a field.
-func tellsOf(e *field.Error, name string) bool {
+// namesField reports whether a rule was broken, not a limit, and its message names a field.
+func namesField(e *field.Error, name string) bool {
 	return e.Type == field.ErrorTypeInvalid && regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).MatchString(e.Detail)
 }
 
 // object is an Activity as it is stored, with one field of the spec as given, nil for
 // none, and the first value of some others. It must be valid, and an update that changes
 // nothing accepted: otherwise a refusal would say nothing about the change.
-func (c updateCheck) object(others func(string) bool, name string, value any) (*unstructured.Unstructured, error) {
+func (u updateCheck) object(others func(string) bool, name string, value any) (*unstructured.Unstructured, error) {
 	spec := map[string]any{}
 	for other, texts := range activityValues {
-		if _, ok := c.spec.Properties[other]; !ok || !others(other) {
+		if _, ok := u.spec.Properties[other]; !ok || !others(other) {
 			continue
 		}
 		first, err := parsed(texts[0])
@@ -341,7 +350,7 @@ func (c updateCheck) object(others func(string) bool, name string, value any) (*
 		"metadata": map[string]any{"name": "a", "namespace": "default"}, "spec": spec,
 	}}
 	obj = obj.DeepCopy() // defaults are written into it, and values are used again
-	if err := errors.Join(c.schema.Read(obj), c.schema.Validate(obj)); err != nil {
+	if err := errors.Join(u.schema.Read(obj), u.schema.Validate(obj)); err != nil {
 		return nil, fmt.Errorf("with %s, no update at all can be checked: %w", words(value), err)
 	}
 	return obj, nil

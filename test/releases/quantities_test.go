@@ -168,7 +168,8 @@ func TestTheSchemaTakesUsefulQuantities(t *testing.T) {
 	long := []any{"100m", "0.00001", "1536Mi", "1.5Gi", "12E", "16Ei", "9223372036854775807", "9223372036854775807n", "1e-3", "25e15", "1e+18"}
 	eachKind(t, func(t *testing.T, _ schema.GroupVersionKind, s *Schema, spots []spot) {
 		for _, spot := range spots {
-			if slices.ContainsFunc(spot.schema.XValidations, func(r apiextensionsv1.ValidationRule) bool { return strings.Contains(r.Rule, "quantity(") }) {
+			if slices.ContainsFunc(spot.schema.XValidations,
+				func(r apiextensionsv1.ValidationRule) bool { return strings.Contains(r.Rule, "quantity(") }) {
 				continue // it has a range
 			}
 			values := useful
@@ -280,7 +281,8 @@ func TestACostlyQuantityStopsNoUpgrade(t *testing.T) {
 	}
 }
 
-func requireNothingNew(t *testing.T, before, now *apiextensionsv1.CustomResourceDefinition, version apiextensionsv1.CustomResourceDefinitionVersion) {
+func requireNothingNew(t *testing.T, before, now *apiextensionsv1.CustomResourceDefinition,
+	version apiextensionsv1.CustomResourceDefinitionVersion) {
 	was, err := SchemaOf(before, version.Name)
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func TestSchema(t *testing.T) {
 		words  string
 	}{
 		{"defaults make it whole", map[string]any{}, ""},
-		{"a field that nobody knows", map[string]any{"sise": int64(1)}, "spec.sise"},
+		{"an unknown field", map[string]any{"sise": int64(1)}, "spec.sise"},
 		{"a value out of bounds", map[string]any{"size": int64(257)}, "spec.size"},
 		{"a broken rule", map[string]any{"memory": "8Mi", "maxItemSize": "8Mi"}, "maxItemSize must be at most half of memory"},
 	} {
@@ -88,8 +88,10 @@ func TestANewKindIsOneThatTheBundleLacks(t *testing.T) {
 }
 
 func TestSame(t *testing.T) {
-	for is, words := range map[string]string{"a\nb": "", "a\nc": `line 2 was "b" and is "c"`, "a\nb\nc": `line 3, "c", is new`, "a": `line 2, "b", is gone`} {
-		if err := Same([]byte("a\nb"), []byte(is)); words == "" && err != nil || words != "" && (err == nil || !strings.Contains(err.Error(), words)) {
+	for is, words := range map[string]string{"a\nb": "", "a\nc": `line 2 was "b" and is "c"`, "a\nb\nc": `line 3, "c", is new`,
+		"a": `line 2, "b", is gone`} {
+		if err := Same([]byte("a\nb"), []byte(is)); words == "" && err != nil || words != "" &&
+			(err == nil || !strings.Contains(err.Error(), words)) {
 			t.Errorf("%q: %v", is, err)
 		}
 	}

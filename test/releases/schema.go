@@ -45,7 +45,8 @@ func SchemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*S
 			continue
 		}
 		internal := &apiextensions.JSONSchemaProps{}
-		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(served.Schema.OpenAPIV3Schema, internal, nil); err != nil {
+		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(served.Schema.OpenAPIV3Schema, internal,
+			nil); err != nil {
 			return nil, err
 		}
 		structural, err := schema.NewStructural(internal)
@@ -62,7 +63,7 @@ func SchemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*S
 }
 
 // Read does what an API server does to an object on its way out of the store: it
-// fills in defaults. What the schema does not know would be lost, and is told.
+// fills in defaults. What the schema does not know would be lost, and is reported.
 func (s *Schema) Read(obj *unstructured.Unstructured) error {
 	lost := pruning.PruneWithOptions(obj.DeepCopy().Object, s.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	defaulting.Default(obj.Object, s.structural)

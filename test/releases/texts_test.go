@@ -14,7 +14,8 @@ import (
 // unboundedTexts are parts of specs whose texts have no bound of their own, each with the reason. The API server takes no
 // object of more than 3 MiB, and reading one costs in proportion to that.
 var unboundedTexts = map[string]string{
-	"spec.affinity":                  "Kubernetes' own type, of lists in lists: bounds as rules are estimated to cost the API server too much, and OLM checks stored objects against others",
+	"spec.affinity": "Kubernetes' own type, of lists in lists: bounds as rules are estimated to cost the API server too " +
+		"much, and OLM checks stored objects against others",
 	"spec.topologySpreadConstraints": "as affinity: they have label selectors",
 	"spec.networkPolicy.from":        "as affinity: it has label selectors",
 	"spec.probes":                    "Kubernetes' own type, of some 50 texts: each would need a rule",

@@ -21,7 +21,7 @@ var cut = flag.String("cut", "", "release to keep: `vX.Y.Z`")
 
 // Workloads runs a kind's builder over the objects that the last release is kept
 // with, and compares what comes out with what that release made of them: any
-// difference would replace pods at an upgrade that nobody asked to touch them, or
+// difference would replace pods at an upgrade that no user asked to touch them, or
 // change what an API server does not let change.
 //
 // With -cut it keeps what is made now instead. A kind that the last release did not have has nothing to compare with:
@@ -107,7 +107,7 @@ func withoutRetention(workload []byte) []string {
 	return slices.DeleteFunc(strings.Split(string(workload), "\n"), isRetention)
 }
 
-// Same tells where a workload of this tree differs from that of the last release.
+// Same reports where a workload of this tree differs from that of the last release.
 func Same(was, is []byte) error {
 	before, now := withoutRetention(was), withoutRetention(is)
 	for i := range max(len(before), len(now)) {

@@ -68,7 +68,7 @@ func (s *Server) Stop() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// Store is the bucket, and the objects in it whose names begin with the prefix.
+// Store is the bucket, and the objects in it whose names start with the prefix.
 func (s *Server) Store(prefix string) commonv1.BackupStore {
 	return commonv1.BackupStore{S3: &commonv1.S3Store{
 		Bucket: Bucket, Prefix: prefix, Endpoint: s.Endpoint, SecretName: "any", CASecretName: "any",

@@ -21,7 +21,7 @@ var needs = []struct {
 	{"EtcdRestore", []string{"spec", "backup", "store", "volume", "claimName"}, "PersistentVolumeClaim"},
 }
 
-// A sample that names what nobody has does not work as it is.
+// A sample that names what does not exist does not work as it is.
 func TestBackupsBringWhatTheyNeed(t *testing.T) {
 	missing := missingOf(read(t, "../../config/samples"), read(t, "../../config/samples/backups"))
 	for _, words := range missing {

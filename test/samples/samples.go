@@ -57,7 +57,7 @@ const (
 	Failed
 )
 
-// PhaseOf tells an object's phase, and the words for it: for what runs, its
+// PhaseOf returns an object's phase, and the words for it: for what runs, its
 // condition Ready of this very generation; for what runs once, its process
 // state, or whether it is complete.
 func PhaseOf(obj *unstructured.Unstructured) (Phase, string) {

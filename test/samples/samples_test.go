@@ -36,8 +36,9 @@ func TestProgress(t *testing.T) {
 			fate:   Pending, words: "not looked at yet",
 		},
 		"rolling out": {
-			object: "{metadata: {generation: 2}, status: {conditions: [{type: Ready, status: 'False', observedGeneration: 2, reason: Replicas, message: 1 of 2 replicas ready}]}}",
-			fate:   Pending, words: "Replicas: 1 of 2 replicas ready",
+			object: "{metadata: {generation: 2}, status: {conditions: [{type: Ready, status: 'False', observedGeneration: 2, reason: Replicas, " +
+				"message: 1 of 2 replicas ready}]}}",
+			fate: Pending, words: "Replicas: 1 of 2 replicas ready",
 		},
 		"ready": {
 			object: "{metadata: {generation: 2}, status: {conditions: [{type: Ready, status: 'True', observedGeneration: 2}]}}",
@@ -51,12 +52,14 @@ func TestProgress(t *testing.T) {
 			fate:   Ready, words: "Succeeded",
 		},
 		"a restore under way": {
-			object: "{metadata: {generation: 1}, status: {conditions: [{type: Progressing, status: 'True', reason: Waiting, message: for the backup}]}}",
-			fate:   Pending, words: "Waiting: for the backup",
+			object: "{metadata: {generation: 1}, status: {conditions: [{type: Progressing, status: 'True', reason: Waiting, message: for the " +
+				"backup}]}}",
+			fate: Pending, words: "Waiting: for the backup",
 		},
 		"a backup that is made": {
-			object: "{metadata: {generation: 1}, status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}, {type: Complete, status: 'True'}]}}",
-			fate:   Ready, words: "Complete",
+			object: "{metadata: {generation: 1}, status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}, {type: Complete, " +
+				"status: 'True'}]}}",
+			fate: Ready, words: "Complete",
 		},
 		"a backup that is not made": {
 			object: "{metadata: {generation: 1}, status: {conditions: [{type: Failed, status: 'True', message: no such bucket}]}}",

@@ -28,8 +28,8 @@ type Measure struct {
 
 // Load measures the packages that the patterns match in a folder, by import path.
 func Load(folder string, patterns ...string) (map[string]Measure, error) {
-	loaded, err := packages.Load(&packages.Config{Dir: folder, Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
-		packages.NeedTypesInfo | packages.NeedImports | packages.NeedExportFile}, patterns...)
+	loaded, err := packages.Load(&packages.Config{Dir: folder, Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax |
+		packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedExportFile}, patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("loading %q: %w", patterns, err)
 	}
@@ -111,8 +111,8 @@ func typeName(t types.Type) string {
 	return ""
 }
 
-// Back returns the arrows that run back up: they lead to a file that a reader met earlier, who began with the first file and
-// went along the arrows, all files of one step before those of the next.
+// Back returns the arrows that run back up: they lead to a file that a reader met earlier, who started with the first file and
+// followed the arrows, all files of one step before those of the next.
 func (m Measure) Back(first string) []Arrow {
 	steps := map[string]int{first: 0}
 	for reading := []string{first}; len(reading) > 0; reading = reading[1:] {

@@ -27,7 +27,8 @@ func TestAKindReadsInOneDirection(t *testing.T) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(measures)) {
 		m := measures[path]
-		t.Logf("%-48s %3d files %5d lines %4d arrows, %2d files in a circle", strings.TrimPrefix(path, module), m.Files, m.Lines, len(m.Arrows), len(m.Circle()))
+		t.Logf("%-48s %3d files %5d lines %4d arrows, %2d files in a circle",
+			strings.TrimPrefix(path, module), m.Files, m.Lines, len(m.Arrows), len(m.Circle()))
 	}
 	for kind, limit := range limits {
 		back := measures[module+kind].Back("controller.go")

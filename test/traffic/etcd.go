@@ -23,7 +23,7 @@ func Etcd(network Network, to Service, secure *tls.Config, user, password string
 		TLS:       secure,
 		Username:  user,
 		Password:  password,
-		Logger:    zap.NewNop(), // failures are the caller's to tell
+		Logger:    zap.NewNop(), // failures are the caller's to report
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return network.Dial(ctx, to)
 		})},

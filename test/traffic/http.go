@@ -18,7 +18,7 @@ type Answer struct {
 	// Status is the code and its text, as "200 OK".
 	Status string
 	Code   int
-	// Body is its beginning, up to 64 KiB.
+	// Body is its start, up to 64 KiB.
 	Body string
 }
 

@@ -11,7 +11,7 @@ import (
 const (
 	// requestTimeout is how long a request of a load may take.
 	requestTimeout = 5 * time.Second
-	// longest that a load lasts which nobody stops.
+	// longest that a load lasts unless it is stopped.
 	longest = 2 * time.Minute
 )
 
@@ -40,7 +40,7 @@ func StartLoad(network Network, to Service, path string, rate int) *Load {
 	return l
 }
 
-// Stop begins no more requests, waits for those under way and sums up.
+// Stop starts no more requests, waits for those under way and sums up.
 func (l *Load) Stop() Summary {
 	l.stop()
 	<-l.ended
@@ -51,13 +51,13 @@ func (l *Load) Stop() Summary {
 
 func (l *Load) run(ctx context.Context, network Network, to Service, path string, rate int) {
 	defer close(l.ended)
-	began, tick := time.Now(), time.NewTicker(time.Second/time.Duration(rate))
+	start, tick := time.Now(), time.NewTicker(time.Second/time.Duration(rate))
 	defer tick.Stop()
 	var under sync.WaitGroup
 	defer under.Wait()
 	for sent := 0; ctx.Err() == nil; {
 		// A tick that came late makes up for those that were missed.
-		for due := int(time.Since(began).Seconds() * float64(rate)); sent < due; sent++ {
+		for due := int(time.Since(start).Seconds() * float64(rate)); sent < due; sent++ {
 			under.Go(func() { l.ask(network, to, path) })
 		}
 		select {
@@ -67,13 +67,13 @@ func (l *Load) run(ctx context.Context, network Network, to Service, path string
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.summary.Lasted = time.Since(began)
+	l.summary.Lasted = time.Since(start)
 }
 
 func (l *Load) ask(network Network, to Service, path string) {
 	ctx, enough := context.WithTimeout(context.Background(), requestTimeout)
 	defer enough()
-	began := time.Now()
+	start := time.Now()
 	answer, err := Get(ctx, network, to, path)
 	if err == nil && answer.Code != http.StatusOK {
 		err = fmt.Errorf("%s from %s", answer.Status, answer.From)
@@ -81,11 +81,11 @@ func (l *Load) ask(network Network, to Service, path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.summary.Requests++
-	l.summary.Slowest = max(l.summary.Slowest, time.Since(began))
+	l.summary.Slowest = max(l.summary.Slowest, time.Since(start))
 	if err == nil {
 		return
 	}
 	if l.summary.Failed++; len(l.summary.First) < 5 {
-		l.summary.First = append(l.summary.First, fmt.Sprintf("%s: %v", began.Format(time.StampMilli), err))
+		l.summary.First = append(l.summary.First, fmt.Sprintf("%s: %v", start.Format(time.StampMilli), err))
 	}
 }

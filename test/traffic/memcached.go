@@ -54,7 +54,7 @@ func (m *Memcached) Set(key, value string) error {
 	return err
 }
 
-// Get reads a value and tells whether there is one.
+// Get reads a value and reports whether there is one.
 func (m *Memcached) Get(key string) (value string, found bool, err error) {
 	answer, err := m.ask("get %s\r\n", key)
 	if err != nil || answer == "END" {

@@ -32,7 +32,7 @@ type Network interface {
 // networkFunc is a Network of one function.
 type networkFunc func(context.Context, Service) (net.Conn, error)
 
-func (f networkFunc) Dial(ctx context.Context, to Service) (net.Conn, error) { return f(ctx, to) }
+func (n networkFunc) Dial(ctx context.Context, to Service) (net.Conn, error) { return n(ctx, to) }
 
 // addressMaxAge is how long the address of a Service is used without another look at the Service: clients that dial for each
 // request would ask the API server as often. A Service keeps its address as long as it exists.
@@ -140,5 +140,5 @@ func nodeAddress(nodes []corev1.Node) (string, error) {
 			}
 		}
 	}
-	return "", errors.New("no node tells an internal address")
+	return "", errors.New("no node shows an internal address")
 }

@@ -19,7 +19,7 @@ import (
 // Redis is a client of what a Service selects. It says each command once, so
 // that a failure is seen and not repeated away.
 func Redis(network Network, to Service, username, password string) *redis.Client {
-	logging.Disable() // failures are the caller's to tell
+	logging.Disable() // failures are the caller's to report
 	return redis.NewClient(&redis.Options{
 		Addr:            to.String(),
 		Username:        username,

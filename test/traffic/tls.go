@@ -12,7 +12,7 @@ type Secured struct {
 	Config *tls.Config
 }
 
-// Dial connects; the first bytes that are sent begin with the handshake.
+// Dial connects; the first bytes that are sent start with the handshake.
 func (s Secured) Dial(ctx context.Context, to Service) (net.Conn, error) {
 	conn, err := s.Network.Dial(ctx, to)
 	if err != nil {

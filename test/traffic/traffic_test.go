@@ -30,7 +30,7 @@ func to(t *testing.T, serve func(net.Conn)) Network {
 	})
 }
 
-// script answers each line that is heard with what stands beside it.
+// script answers each line that is heard with what is next to it.
 func script(answers map[string]string) func(net.Conn) {
 	return func(conn net.Conn) {
 		lines := bufio.NewScanner(conn)
@@ -63,7 +63,7 @@ func TestMemcached(t *testing.T) {
 		t.Error(err)
 	}
 	if err := cache.Set("a", "full"); err == nil || !strings.Contains(err.Error(), "out of memory") {
-		t.Errorf("a refused set tells %v", err)
+		t.Errorf("a refused set reports %v", err)
 	}
 	if value, found, err := cache.Get("a"); value != "one\r\n\r\n" || !found || err != nil {
 		t.Errorf("get a: %q %v %v", value, found, err)
@@ -168,7 +168,8 @@ func TestLoadKeepsItsRateAndCountsFailures(t *testing.T) {
 	}), somewhere, "/", rate)
 	<-some
 	s := l.Stop()
-	if s.Requests < enough || float64(s.Requests) > rate*s.Lasted.Seconds()+1 || s.Failed != 1 || len(s.First) != 1 || !strings.Contains(s.First[0], "502") {
+	if s.Requests < enough || float64(s.Requests) > rate*s.Lasted.Seconds()+1 || s.Failed != 1 || len(s.First) != 1 ||
+		!strings.Contains(s.First[0], "502") {
 		t.Errorf("%+v", s)
 	}
 }

@@ -52,7 +52,7 @@ func Truncate(text string, most int) string {
 type Problem struct {
 	Reason  string
 	Message string
-	// NeedsHuman is true when time alone is unlikely to mend it.
+	// NeedsHuman is true when time alone is unlikely to fix it.
 	NeedsHuman bool
 }
 
@@ -95,7 +95,8 @@ func CopyDegradedIntoReady(list []metav1.Condition) {
 // SetPaused says whether spec.paused holds every write back.
 func SetPaused(list *[]metav1.Condition, generation int64, paused bool) {
 	if paused {
-		Set(list, generation, commonv1.ConditionPaused, true, commonv1.ReasonSpecPaused, "spec.paused is true: nothing is written until it is false")
+		Set(list, generation, commonv1.ConditionPaused, true, commonv1.ReasonSpecPaused,
+			"spec.paused is true: nothing is written until it is false")
 		return
 	}
 	if meta.FindStatusCondition(*list, commonv1.ConditionPaused) != nil {
@@ -135,7 +136,8 @@ func Transitions(before, after []metav1.Condition) []metav1.Condition {
 const BySettingImage = "set spec.image"
 
 // expectedReasons are the reasons that follow from what the user wants.
-var expectedReasons = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRollingOut, commonv1.ReasonSpecPaused, commonv1.ReasonHibernating, commonv1.ReasonHibernated,
+var expectedReasons = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRollingOut, commonv1.ReasonSpecPaused,
+	commonv1.ReasonHibernating, commonv1.ReasonHibernated,
 	commonv1.ReasonBackupUnderWay, commonv1.ReasonSpecSuspended}
 
 // IsWarning reports whether the status of a condition is unwelcome, and not just an ordinary effect of a change that

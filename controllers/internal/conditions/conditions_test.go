@@ -63,17 +63,17 @@ func TestSetFromWorkload(t *testing.T) {
 			var list []metav1.Condition
 			SetFromWorkload(&list, 7, c.w)
 			expect(t, list, c.are)
-			for _, one := range list {
-				if one.ObservedGeneration != 7 || one.Message == "" {
-					t.Errorf("incomplete: %+v", one)
+			for _, condition := range list {
+				if condition.ObservedGeneration != 7 || condition.Message == "" {
+					t.Errorf("incomplete: %+v", condition)
 				}
 			}
 		})
 	}
 }
 
-// A rollout reports what it waits for as long as it waits, and what it failed of after that.
-func TestARolloutTellsWhatItWaitsFor(t *testing.T) {
+// A rollout reports what it waits for while it waits, and what it failed of after that.
+func TestARolloutReportsWhatItWaitsFor(t *testing.T) {
 	waiting := Workload{Generation: 1, ObservedGeneration: 1, Desired: 2, Updated: 2, Ready: 1, Total: 2, StartupWait: "pod a: runs"}
 	stuck, done := waiting, waiting
 	stuck.DeadlineExceeded, done.Ready = true, 2
@@ -81,7 +81,8 @@ func TestARolloutTellsWhatItWaitsFor(t *testing.T) {
 		w    Workload
 		says map[string]string
 	}{
-		{waiting, map[string]string{ready: "1 of 2 replicas ready: pod a: runs", progressing: "1 of 2 replicas ready: pod a: runs", degraded: "nothing needs a human"}},
+		{waiting, map[string]string{ready: "1 of 2 replicas ready: pod a: runs", progressing: "1 of 2 replicas ready: pod a: runs",
+			degraded: "nothing needs a human"}},
 		{stuck, map[string]string{ready: "1 of 2 replicas ready: pod a: runs", degraded: "1 of 2 replicas ready: pod a: runs"}},
 		{done, map[string]string{ready: "2 of 2 replicas ready"}},
 	} {
@@ -149,8 +150,8 @@ func TestSetProblem(t *testing.T) {
 	}
 }
 
-// Ready tells it once, however often the status is saved.
-func TestReadyTellsWhatIsDegraded(t *testing.T) {
+// Ready reports it once, however often the status is saved.
+func TestReadyReportsWhatIsDegraded(t *testing.T) {
 	for _, c := range []struct {
 		reason, ready, degraded string
 		status                  bool

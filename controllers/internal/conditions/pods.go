@@ -113,10 +113,11 @@ func lostReadiness(pod *corev1.Pod, run *corev1.ContainerStateRunning) bool {
 }
 
 func exitMessage(pod *corev1.Pod, container string, last *corev1.ContainerStateTerminated) string {
-	return fmt.Sprintf("keeps stopping: exit code %d (%s)%s%s", last.ExitCode, last.Reason, startErrorMessage(last), lastWords(pod, container, last))
+	return fmt.Sprintf("keeps stopping: exit code %d (%s)%s%s", last.ExitCode, last.Reason, startErrorMessage(last),
+		lastWords(pod, container, last))
 }
 
-// lastWordsPrefix begins the part of a message that may differ each time a container stops.
+// lastWordsPrefix starts the part of a message that may differ each time a container stops.
 const lastWordsPrefix = "; it last said: "
 
 // lastWords quotes the last line that a container logged before it failed. The kubelet reports it of those whose log may be shown:
@@ -172,7 +173,7 @@ const maxStartError = 512
 // containerID matches the id of a container, which a runtime names in paths.
 var containerID = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// startErrorMessage says in the runtime's words why a container could not even begin. The words of one that ran are
+// startErrorMessage says in the runtime's words why a container could not even start. The words of one that ran are
 // its own, and may be no one's business.
 func startErrorMessage(end *corev1.ContainerStateTerminated) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(end.Message), "\n")

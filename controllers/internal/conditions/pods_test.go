@@ -48,11 +48,14 @@ func TestFirstFailure(t *testing.T) {
 		{"pulls in vain and waits: the same words", waits("ImagePullBackOff", `Back-off pulling image "i:1": ErrImagePull: not found`),
 			`pod a: container c: image "i:1" cannot be pulled: not found`},
 		{"keeps stopping", crashes, "pod a: container c: keeps stopping: exit code 3 (Error)"},
-		{"kept stopping and runs once more: the same words", again(corev1.ConditionFalse), "pod a: container c: keeps stopping: exit code 3 (Error)"},
+		{"kept stopping and runs once more: the same words", again(corev1.ConditionFalse),
+			"pod a: container c: keeps stopping: exit code 3 (Error)"},
 		{"kept stopping and is ready again", again(corev1.ConditionTrue), ""},
-		{"cannot begin: the runtime's first line, without what changes each time", ended("StartError", "no \"x\" in /run/"+strings.Repeat("0a", 32)+"/rootfs\nmore"),
+		{"cannot start: the runtime's first line, without what changes each time",
+			ended("StartError", "no \"x\" in /run/"+strings.Repeat("0a", 32)+"/rootfs\nmore"),
 			`pod a: container c: keeps stopping: exit code 128 (StartError): no "x" in /run/…/rootfs`},
-		{"cannot begin: a long line", ended("StartError", strings.Repeat("é", 300)), "pod a: container c: keeps stopping: exit code 128 (StartError): " + strings.Repeat("é", 256)},
+		{"cannot start: a long line", ended("StartError", strings.Repeat("é", 300)),
+			"pod a: container c: keeps stopping: exit code 128 (StartError): " + strings.Repeat("é", 256)},
 		{"keeps stopping with words of its own", ended("Error", "password: x"), "pod a: container c: keeps stopping: exit code 128 (Error)"},
 		{"an init container", initializes, "pod a: container c: CreateContainerConfigError: no secret"},
 	} {
@@ -84,7 +87,7 @@ func TestLastWords(t *testing.T) {
 	}
 	fallback := corev1.TerminationMessageFallbackToLogsOnError
 	if got := FirstFailure(stopped(corev1.TerminationMessageReadFile, "12:00 no\n")); got != cause {
-		t.Errorf("a log that is nobody's business: %q", got)
+		t.Errorf("a log that no one else may read: %q", got)
 	}
 	if got := FirstFailure(stopped(fallback, "")); got != cause {
 		t.Errorf("it said nothing: %q", got)

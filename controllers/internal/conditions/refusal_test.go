@@ -7,7 +7,8 @@ import (
 
 func TestARefusalSaysWhatToDo(t *testing.T) {
 	for _, c := range []struct{ name, words, want string }{
-		{"a quota that wants limits", `pods "a-0" is forbidden: failed quota: q: must specify limits.cpu for: launcher`, "Set requests and limits of cpu and memory in spec.resources"},
+		{"a quota that wants limits", `pods "a-0" is forbidden: failed quota: q: must specify limits.cpu for: launcher`,
+			"Set requests and limits of cpu and memory in spec.resources"},
 		{"a quota that is used up", "exceeded quota: q, requested: limits.cpu=1", "Raise the ResourceQuota, or ask for less in spec.resources"},
 		{"a LimitRange", "maximum cpu usage per Container is 1, but limit is 2", "The LimitRange of the namespace allows other values"},
 		{"a webhook", "denied the request: no", "denied the request: no"},

@@ -10,7 +10,7 @@ import (
 )
 
 // SetSecretUnusable says in a condition that the Secret which a field names is of no use. If a fallback serves until
-// the Secret is mended, Degraded says so, too. If there is none, the pass has failed and its error says so; an object
+// the Secret is fixed, Degraded says so, too. If there is none, the pass has failed and its error says so; an object
 // that is not Available gives this as its reason, too.
 func SetSecretUnusable(list *[]metav1.Condition, generation int64, kind, field, problem, fallback string) {
 	problem = field + ": " + problem
@@ -21,7 +21,7 @@ func SetSecretUnusable(list *[]metav1.Condition, generation int64, kind, field, 
 		}
 		return
 	}
-	Set(list, generation, kind, false, commonv1.ReasonSecretUnusable, problem+"; until it is mended "+fallback)
+	Set(list, generation, kind, false, commonv1.ReasonSecretUnusable, problem+"; until it is fixed "+fallback)
 	Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonSecretUnusable, problem)
 }
 

@@ -18,11 +18,12 @@ func TestSetCertificatesInSync(t *testing.T) {
 		degraded bool
 	}{
 		{"every node uses it", Certificates{}, "True CertificatesLoaded", false},
-		{"some do", Certificates{Lagging: []string{"a-1", "a-2"}}, "False Reloading: not known to use the certificate that was published last: a-1, a-2", false},
+		{"some do", Certificates{Lagging: []string{"a-1", "a-2"}},
+			"False Reloading: not known to use the certificate that was published last: a-1, a-2", false},
 		{"all use one on the way to it", Certificates{TrustPending: true}, "False Reloading: the nodes learn", false},
 		{"none was ever good", Certificates{Problem: "there is none", NoneValid: true}, "False SecretUnusable: f: there is none", false},
 		{"none is any more", Certificates{Problem: "it has expired", Lagging: []string{"a-0"}, TrustPending: true},
-			"False SecretUnusable: f: it has expired; until it is mended the last good certificate stays", true},
+			"False SecretUnusable: f: it has expired; until it is fixed the last good certificate stays", true},
 		{"nothing is known yet", Certificates{NoneValid: true}, "", false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -43,7 +44,7 @@ func TestSetCertificatesInSync(t *testing.T) {
 	}
 }
 
-// What never stood does not serve until its Secret is of use; what serves goes on.
+// What never stood does not serve until its Secret is of use; what serves continues.
 func TestWhatNeverStoodDoesNotServe(t *testing.T) {
 	var list []metav1.Condition
 	SetSecretUnusable(&list, 1, commonv1.ConditionCredentialsInSync, "f", "there is none", "")

@@ -42,7 +42,7 @@ func containerWait(pod *corev1.Pod, s corev1.ContainerStatus) string {
 	return ""
 }
 
-// creationWait tells apart what a kubelet calls by one name: it pulls images once the pod has its volumes and its
+// creationWait distinguishes what a kubelet calls by one name: it pulls images once the pod has its volumes and its
 // network.
 func creationWait(pod *corev1.Pod, name string) string {
 	sandboxed := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
@@ -54,7 +54,7 @@ func creationWait(pod *corev1.Pod, name string) string {
 	return "its volumes or its network are not there yet; what the volumes name must exist"
 }
 
-// findContainer returns the container of that name, and whether it must end before others begin.
+// findContainer returns the container of that name, and whether it must end before others start.
 func findContainer(pod *corev1.Pod, name string) (c corev1.Container, runsFirst bool) {
 	named := func(c corev1.Container) bool { return c.Name == name }
 	if i := slices.IndexFunc(pod.Spec.Containers, named); i >= 0 {

@@ -37,7 +37,7 @@ func TestFirstStartupWait(t *testing.T) {
 	answers := runs("tcp")
 	answers.Ready = true
 	spec := corev1.PodSpec{
-		InitContainers: []corev1.Container{{Name: "first"}, {Name: "beside", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)}},
+		InitContainers: []corev1.Container{{Name: "first"}, {Name: "sidecar", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)}},
 		Containers: []corev1.Container{
 			probed("tcp", corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("web")}}),
 			probed("http", corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/up", Port: intstr.FromInt32(80)}}),
@@ -53,17 +53,21 @@ func TestFirstStartupWait(t *testing.T) {
 	}{
 		{"no node has it", corev1.PodStatus{}, ""},
 		{"waits for a volume", of(waits("tcp", "ContainerCreating")), elsewhere},
-		{"waits for a volume, before the init container", after(of(waits("first", "PodInitializing")), of(waits("tcp", "PodInitializing"))), elsewhere},
+		{"waits for a volume, before the init container", after(of(waits("first", "PodInitializing")), of(waits("tcp", "PodInitializing"))),
+			elsewhere},
 		{"pulls", is(corev1.PodReadyToStartContainers, of(waits("tcp", "ContainerCreating"))), "pod a: container tcp: its image is being pulled"},
-		{"an init container runs", after(of(runs("first")), of(waits("tcp", "PodInitializing"))), "pod a: container first runs, and the others wait for its end"},
-		{"a sidecar runs", after(of(runs("beside")), is(corev1.PodReadyToStartContainers, of(waits("tcp", "PodInitializing")))),
+		{"an init container runs", after(of(runs("first")), of(waits("tcp", "PodInitializing"))),
+			"pod a: container first runs, and the others wait for its end"},
+		{"a sidecar runs", after(of(runs("sidecar")), is(corev1.PodReadyToStartContainers, of(waits("tcp", "PodInitializing")))),
 			"pod a: container tcp: its image is being pulled"},
-		{"nobody listens", of(runs("tcp")), "pod a: container tcp runs, but its readiness probe (TCP port web) does not succeed"},
-		{"the second one", of(answers, runs("http")), "pod a: container http runs, but its readiness probe (GET /up on port 80) does not succeed"},
+		{"nothing listens", of(runs("tcp")), "pod a: container tcp runs, but its readiness probe (TCP port web) does not succeed"},
+		{"the second one", of(answers, runs("http")),
+			"pod a: container http runs, but its readiness probe (GET /up on port 80) does not succeed"},
 		{"a command", of(runs("exec")), "pod a: container exec runs, but its readiness probe (a command) does not succeed"},
 		{"starts slowly", of(starts), "pod a: container slow runs, but its startup probe (gRPC on port 7) does not succeed"},
 		{"nothing is asked", of(runs("plain")), ""},
-		{"has stopped", of(corev1.ContainerStatus{Name: "tcp", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}), ""},
+		{"has stopped", of(corev1.ContainerStatus{Name: "tcp", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}),
+			""},
 		{"is ready", is(corev1.PodReady, of(runs("tcp"))), ""},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

@@ -194,7 +194,8 @@ func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.
 	if err != nil {
 		return nil, err
 	}
-	c.lastWrites.record(ownerKey, key, lastWrite{version: applied.GetResourceVersion(), hash: hashOf(want), generation: applied.GetGeneration()})
+	c.lastWrites.record(ownerKey, key, lastWrite{version: applied.GetResourceVersion(), hash: hashOf(want),
+		generation: applied.GetGeneration()})
 	c.secrets.note(owner, applied)
 	return applied, nil
 }
@@ -202,7 +203,8 @@ func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.
 // upToDate reports whether a child needs no write: it holds what is desired, or will once the cache shows our last write.
 // It returns the child with its content if that had to be read to know. It raises the child's generation to that of our
 // last write, so that no status takes an older copy's observedGeneration for current.
-func (c *Converger) upToDate(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (known client.Object, done bool, err error) {
+func (c *Converger) upToDate(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (known client.Object,
+	done bool, err error) {
 	ownerKey, key := client.ObjectKeyFromObject(owner), childKey(want.GetKind(), want.GetName())
 	last, stale := c.lastWrites.get(ownerKey, key), c.lastWrites.isStale(ownerKey, key, live)
 	switch {

@@ -22,16 +22,16 @@ const (
 // Certificates returns the certificate that the servers were given, and the one in the user's Secret of that name, as judge
 // finds it. published is the former, empty if there was none yet. If the user's is of no use, that is reported and holds up
 // nothing but the first start, which the error ends.
-func (s *UserSecrets) Certificates(ctx context.Context, owner Object, name string, published pki.Identity,
+func (u *UserSecrets) Certificates(ctx context.Context, owner Object, name string, published pki.Identity,
 	judge func(data map[string][]byte) (found pki.Identity, problem string), now time.Time) (pki.Certificates, error) {
 	c := pki.Certificates{Published: published}
 	var err error
-	c.Wanted, c.Problem, c.RecheckAfter, err = s.Judge(ctx, owner, name, judge, now)
+	c.Wanted, c.Problem, c.RecheckAfter, err = u.Judge(ctx, owner, name, judge, now)
 	switch {
 	case err == nil:
 	case published.IsEmpty():
 		return c, fmt.Errorf("%s: %w", TLSSecretField, err)
-	default: // what is known goes on
+	default: // what is known is kept
 		log.FromContext(ctx).Error(err, TLSSecretField)
 		c.RecheckAfter = certificateReread
 	}

@@ -22,7 +22,8 @@ import (
 
 // ListClaims returns the PersistentVolumeClaims of one volume of an object's StatefulSet, by the pod's name, as this reader has
 // them: also those whose pod does not exist now.
-func ListClaims(ctx context.Context, reader client.Reader, owner types.NamespacedName, kind, volume string) (map[string]*corev1.PersistentVolumeClaim, error) {
+func ListClaims(ctx context.Context, reader client.Reader, owner types.NamespacedName, kind,
+	volume string) (map[string]*corev1.PersistentVolumeClaim, error) {
 	var list corev1.PersistentVolumeClaimList
 	err := reader.List(ctx, &list, client.InNamespace(owner.Namespace), client.MatchingLabels(parts.Labels(kind, owner.Name)))
 	if err != nil {
@@ -95,7 +96,8 @@ func (c *Converger) SettleClaims(ctx context.Context, claims map[string]*corev1.
 }
 
 // setOwners writes the owners of a claim where they differ, and returns the claim as it is then.
-func setOwners(claim *corev1.PersistentVolumeClaim, owners []metav1.OwnerReference, write WriteClaim) (*corev1.PersistentVolumeClaim, error) {
+func setOwners(claim *corev1.PersistentVolumeClaim, owners []metav1.OwnerReference, write WriteClaim) (*corev1.PersistentVolumeClaim,
+	error) {
 	if equality.Semantic.DeepEqual(owners, claim.OwnerReferences) {
 		return claim, nil
 	}

@@ -28,7 +28,8 @@ func TestEnlargeClaims(t *testing.T) {
 	}{
 		{"both are written", nil, false, false},
 		{"the storage class does not let it grow", apierrors.NewForbidden(kind, "data-a-0", errors.New("no")), true, false},
-		{"a quota is used up", apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim").GroupKind(), "data-a-0", nil), true, false},
+		{"a quota is used up", apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim").GroupKind(), "data-a-0", nil),
+			true, false},
 		{"somebody has changed it since", apierrors.NewConflict(kind, "data-a-0", errors.New("changed")), false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -40,7 +41,8 @@ func TestEnlargeClaims(t *testing.T) {
 			}
 			g := volumes.Growth{Size: resource.MustParse("2Gi"), ToRequest: []string{"a-0", "a-1"}}
 			refusal, err := EnlargeClaims(claims, g, func(seen, next *corev1.PersistentVolumeClaim) error {
-				if before := seen.Spec.Resources.Requests.Storage().String(); before != "1Gi" || next.Spec.Resources.Requests.Storage().Cmp(g.Size) != 0 {
+				if before := seen.Spec.Resources.Requests.Storage().String(); before != "1Gi" ||
+					next.Spec.Resources.Requests.Storage().Cmp(g.Size) != 0 {
 					t.Errorf("%s of %s is written", next.Spec.Resources.Requests.Storage(), before)
 				}
 				if seen.Name == "data-a-0" {
@@ -66,14 +68,16 @@ func TestEnlargeClaims(t *testing.T) {
 func TestAClaimIsDeletedOnlyAsItWasInspected(t *testing.T) {
 	for _, refusal := range []error{nil, errors.New("the object has changed")} {
 		owner := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "a", UID: "object"}
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data-a-2", UID: "claim", ResourceVersion: "7",
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data-a-2", UID: "claim",
+			ResourceVersion: "7",
 			OwnerReferences: []metav1.OwnerReference{owner}}}
 		deleted := 0
 		api := fake.NewClientBuilder().WithObjects(claim.DeepCopy()).WithInterceptorFuncs(interceptor.Funcs{
 			Delete: func(_ context.Context, _ client.WithWatch, _ client.Object, options ...client.DeleteOption) error {
 				deleted++
 				o := (&client.DeleteOptions{}).ApplyOptions(options)
-				if o.Preconditions == nil || ptr.Deref(o.Preconditions.UID, "") != types.UID("claim") || ptr.Deref(o.Preconditions.ResourceVersion, "") != "7" {
+				if o.Preconditions == nil || ptr.Deref(o.Preconditions.UID, "") != types.UID("claim") ||
+					ptr.Deref(o.Preconditions.ResourceVersion, "") != "7" {
 					t.Errorf("a claim is deleted by its name: %+v", o.Preconditions)
 				}
 				return nil

@@ -49,7 +49,8 @@ func (c *Converger) readWhole(ctx context.Context, owner Object, cached client.O
 	}
 	switch err := c.APIReader.Get(ctx, client.ObjectKeyFromObject(cached), live); {
 	case apierrors.IsNotFound(err), err == nil && live.GetUID() != cached.GetUID(): // the cache lags: its event brings the next pass
-		return nil, apierrors.NewConflict(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, cached.GetName(), errors.New("it is not the one that the cache has"))
+		return nil, apierrors.NewConflict(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, cached.GetName(),
+			errors.New("it is not the one that the cache has"))
 	case err != nil:
 		return nil, fmt.Errorf("reading its content: %w", err)
 	}

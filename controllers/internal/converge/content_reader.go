@@ -98,7 +98,8 @@ func (c ContentReader) ReadIfChanged(ctx context.Context, key client.ObjectKey, 
 
 // Watch returns a source that wakes up the objects which name a Secret or ConfigMap that has changed. object and list
 // are empty ones of the kind; names returns what an object names.
-func (c ContentReader) Watch(mgr ctrl.Manager, object client.Object, list client.ObjectList, names func(client.Object) []string) (source.Source, error) {
+func (c ContentReader) Watch(mgr ctrl.Manager, object client.Object, list client.ObjectList,
+	names func(client.Object) []string) (source.Source, error) {
 	kind := c.newMetadata().Kind
 	named := ".spec.names" + kind // the index of objects by those that they name
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), object, named, names); err != nil {

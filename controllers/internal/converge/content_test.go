@@ -79,36 +79,37 @@ func newContentWorld(t *testing.T) *contentWorld {
 }
 
 // forge makes a Secret that says it is the owner's.
-func (w *contentWorld) forge(t *testing.T, name string) {
+func (c *contentWorld) forge(t *testing.T, name string) {
 	t.Helper()
-	if err := w.server.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name,
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Owner", Name: "a", UID: w.owner.UID, Controller: ptr.To(true)}}}}); err != nil {
+	if err := c.server.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name,
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Owner", Name: "a", UID: c.owner.UID,
+			Controller: ptr.To(true)}}}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w *contentWorld) edit(t *testing.T, change func(*corev1.Secret)) {
+func (c *contentWorld) edit(t *testing.T, change func(*corev1.Secret)) {
 	t.Helper()
 	secret := &corev1.Secret{}
-	if err := w.server.Get(t.Context(), client.ObjectKey{Namespace: "n", Name: "ours"}, secret); err != nil {
+	if err := c.server.Get(t.Context(), client.ObjectKey{Namespace: "n", Name: "ours"}, secret); err != nil {
 		t.Fatal(err)
 	}
 	change(secret)
-	if err := w.server.Update(t.Context(), secret); err != nil {
+	if err := c.server.Update(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	w.reads, w.writes = nil, nil
+	c.reads, c.writes = nil, nil
 }
 
-func (w *contentWorld) expect(t *testing.T, reads, writes string) {
+func (c *contentWorld) expect(t *testing.T, reads, writes string) {
 	t.Helper()
-	if got := strings.Join(w.reads, ","); got != reads {
+	if got := strings.Join(c.reads, ","); got != reads {
 		t.Errorf("read whole: %q, want %q", got, reads)
 	}
-	if got := strings.Join(w.writes, ","); got != writes {
+	if got := strings.Join(c.writes, ","); got != writes {
 		t.Errorf("written: %q, want %q", got, writes)
 	}
-	w.reads, w.writes = nil, nil
+	c.reads, c.writes = nil, nil
 }
 
 func TestTheContentOfAChildIsReadOncePerVersion(t *testing.T) {
@@ -138,7 +139,7 @@ func TestOwnSecretAndItsComparisonAreOneRead(t *testing.T) {
 		if err != nil || string(secret.Data["password"]) != "p" {
 			t.Fatalf("%v, %v", secret, err)
 		}
-		secret.Data["password"] = []byte("whoever has it may change it")
+		secret.Data["password"] = []byte("any user who has it may change it")
 		if _, err := w.ApplyChildren(t.Context(), w.owner, w.child); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +163,7 @@ func TestForgedOwnerReferencesCauseNoRead(t *testing.T) {
 	w.expect(t, "ours", strings.Join(removed, ","))
 }
 
-// Nobody fills the memory by naming one Secret after another, nor with a large one.
+// No user fills the memory by naming one Secret after another, nor with a large one.
 func TestWhatIsRememberedOfUsersSecretsIsBounded(t *testing.T) {
 	w := newContentWorld(t)
 	users := NewUserSecrets(NewSecretReader(cacheOf{Client: w.server}, w.server))

@@ -26,7 +26,7 @@ const (
 	minBackoff = 50 * time.Millisecond
 	maxBackoff = 30 * time.Second
 
-	// defaultWorkers is for a kind that waits for nobody but the API server. One namespace has up to four of them,
+	// defaultWorkers is for a kind that waits only for the API server. One namespace has up to four of them,
 	// see fairQueue.
 	defaultWorkers = 8
 
@@ -63,7 +63,8 @@ func options(workers int, stuck stuckOfKind) controller.Options {
 
 // SetUpController starts the kind's controller: it watches the objects, the children that the Converger owns, the pods
 // of the kind, and the further sources.
-func (c *Converger) SetUpController(mgr ctrl.Manager, object Object, kind string, o controller.Options, r reconcile.Reconciler, more ...source.Source) error {
+func (c *Converger) SetUpController(mgr ctrl.Manager, object Object, kind string, o controller.Options, r reconcile.Reconciler,
+	more ...source.Source) error {
 	b := ctrl.NewControllerManagedBy(mgr).For(object).Watches(&corev1.Pod{}, EnqueueForInstance(kind))
 	for _, child := range c.Owned {
 		b.Owns(AsCached(child))

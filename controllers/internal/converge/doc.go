@@ -17,7 +17,7 @@
 //   - everything else is wrapped, reported and backed off.
 //
 // A reconcile function that must record its intention before it acts calls save, which patches the status under the
-// object's resourceVersion, then goes on with the same object.
+// object's resourceVersion, then continues with the same object.
 //
 // Converge applies children with server-side apply, one field manager, and only the fields that the kind set. It sends
 // a request only when the child does not hold what is desired, so it sends nothing at rest and nothing after a

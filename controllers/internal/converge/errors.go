@@ -33,7 +33,7 @@ const typedPatchRefusal = "failed to create typed patch object"
 // invalidError is a mistake of the user's: retrying cannot help, editing can.
 type invalidError struct{ text string }
 
-func (m *invalidError) Error() string { return m.text }
+func (i *invalidError) Error() string { return i.text }
 
 // Invalid reports what is wrong with a field of the spec. It becomes a condition and is not retried until the object
 // changes, or the time comes that the reconcile function asked for.
@@ -44,7 +44,7 @@ func Invalid(field, format string, args ...any) error {
 // notOursError means that an object which is not ours has a child's name.
 type notOursError struct{ text string }
 
-func (s *notOursError) Error() string { return s.text }
+func (n *notOursError) Error() string { return n.text }
 
 // NotOurs refuses an object that the owner does not control.
 func NotOurs(kind string, live client.Object) error {
@@ -58,7 +58,7 @@ type childError struct {
 	error
 }
 
-func (f *childError) Unwrap() error { return f.error }
+func (c *childError) Unwrap() error { return c.error }
 
 // ChildSucceeded reports whether Converge's error holds no failure of that child: then the child is as desired.
 func ChildSucceeded(err error, kind, name string) bool {
@@ -112,7 +112,8 @@ func toProblem(err error) *conditions.Problem {
 	case errors.As(err, &held):
 		return &conditions.Problem{Reason: commonv1.ReasonReconcileStuck, Message: held.text, NeedsHuman: true}
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), strings.Contains(err.Error(), typedPatchRefusal):
-		return &conditions.Problem{Reason: commonv1.ReasonRefusedByServer, Message: err.Error() + conditions.RefusalAdvice(err.Error(), resourcesField(err)), NeedsHuman: true}
+		return &conditions.Problem{Reason: commonv1.ReasonRefusedByServer,
+			Message: err.Error() + conditions.RefusalAdvice(err.Error(), resourcesField(err)), NeedsHuman: true}
 	case allErrors(err, isWaiting):
 		return &conditions.Problem{Reason: commonv1.ReasonWaiting, Message: err.Error()}
 	default:

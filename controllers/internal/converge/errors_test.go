@@ -39,23 +39,25 @@ func TestToResult(t *testing.T) {
 		{"a lost race", conflict, soon, ""},
 		{"a lost race, wrapped", fmt.Errorf("applying: %w", conflict), soon, ""},
 		{"lost races alone", errors.Join(conflict, errors.Join(fmt.Errorf("b: %w", conflict))), soon, ""},
-		{"a lost race beside a failure", errors.Join(conflict, internal), backedOff, commonv1.ReasonRetrying},
+		{"a lost race and a failure", errors.Join(conflict, internal), backedOff, commonv1.ReasonRetrying},
 		{"the same, wrapped together", fmt.Errorf("step: %w", errors.Join(conflict, internal)), backedOff, commonv1.ReasonRetrying},
 		{"the namespace goes", ending, quiet, ""},
 		{"the namespace goes in the middle of a race", errors.Join(ending, conflict), soon, ""},
 		{"the namespace goes, and a failure", errors.Join(ending, internal), backedOff, ""},
 		{"what must end first", former, later, commonv1.ReasonWaiting},
 		{"what must end first, in a race", errors.Join(former, conflict), later, commonv1.ReasonWaiting},
-		{"what must end first, beside a failure", errors.Join(former, internal), backedOff, commonv1.ReasonRetrying},
+		{"what must end first and a failure", errors.Join(former, internal), backedOff, commonv1.ReasonRetrying},
 		{"a type that the cluster lacks", absent, rarely, commonv1.ReasonAPIMissing},
 		{"the same, in a race", errors.Join(absent, conflict), later, commonv1.ReasonAPIMissing},
 		{"the user's mistake", mine, terminal, commonv1.ReasonInvalidSpec},
 		{"the user's mistake, wrapped", fmt.Errorf("planning: %w", mine), terminal, commonv1.ReasonInvalidSpec},
-		{"the user's mistake beside a failure that time mends", errors.Join(internal, mine), backedOff, commonv1.ReasonInvalidSpec},
+		{"the user's mistake and a failure that time fixes", errors.Join(internal, mine), backedOff, commonv1.ReasonInvalidSpec},
 		{"a stranger", foreign, backedOff, commonv1.ReasonNameConflict},
-		{"a stranger beside a failure", errors.Join(internal, foreign), backedOff, commonv1.ReasonNameConflict},
+		{"an object of another owner and a failure", errors.Join(internal, foreign), backedOff, commonv1.ReasonNameConflict},
 		{"the server's refusal", fmt.Errorf("applying: %w", refused), backedOff, commonv1.ReasonRefusedByServer},
-		{"the server's refusal of a key that is there twice", fmt.Errorf("applying: %w", apierrors.NewInternalError(errors.New(typedPatchRefusal+` (n/a): .spec: duplicate entries for key [name="a"]`))),
+		{"the server's refusal of a key that is there twice",
+			fmt.Errorf("applying: %w",
+				apierrors.NewInternalError(errors.New(typedPatchRefusal+` (n/a): .spec: duplicate entries for key [name="a"]`))),
 			backedOff, commonv1.ReasonRefusedByServer},
 		{"anything else", errors.New("no route to host"), backedOff, commonv1.ReasonRetrying},
 	} {
@@ -98,8 +100,9 @@ func TestAMistakeThatTimeMayEndIsLookedAtAgain(t *testing.T) {
 	if result, err := toResult(ctrl.Result{RequeueAfter: 7}, fmt.Errorf("reading: %w", mine)); result.RequeueAfter != 7 || err != nil {
 		t.Errorf("got %v, %v", result, err)
 	}
-	if result, err := toResult(ctrl.Result{RequeueAfter: 7}, errors.Join(mine, errors.New("no route to host"))); result.RequeueAfter != 0 || err == nil {
-		t.Errorf("beside a failure: got %v, %v", result, err)
+	if result, err := toResult(ctrl.Result{RequeueAfter: 7}, errors.Join(mine, errors.New("no route to host"))); result.RequeueAfter != 0 ||
+		err == nil {
+		t.Errorf("together with a failure: got %v, %v", result, err)
 	}
 }
 
@@ -124,7 +127,8 @@ func TestAdviceNamesAFieldThatExists(t *testing.T) {
 		{"a pod with fixed resources", FixedResources(refuse("pods", full)), ". Raise the ResourceQuota"},
 		{"a pod with fixed resources that a quota wants limits of", fmt.Errorf("fetching: %w", FixedResources(refuse("pods", unlimited))),
 			". Create a LimitRange with default requests and limits in the namespace"},
-		{"a pod with fixed resources and a LimitRange", FixedResources(refuse("pods", "maximum cpu usage per Container is 1")), ". Change the LimitRange of the namespace"},
+		{"a pod with fixed resources and a LimitRange", FixedResources(refuse("pods", "maximum cpu usage per Container is 1")),
+			". Change the LimitRange of the namespace"},
 		{"a Service", refuse("services", "exceeded quota: small, requested: services=1"), ". Raise the ResourceQuota"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

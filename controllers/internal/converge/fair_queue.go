@@ -61,7 +61,8 @@ type fairQueue struct {
 }
 
 // newFairQueue returns what makes the queue of a controller with that many workers.
-func newFairQueue(workers int, stuck stuckOfKind) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+func newFairQueue(workers int, stuck stuckOfKind) func(string,
+	workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		stuck.read()
 		below := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
@@ -71,7 +72,8 @@ func newFairQueue(workers int, stuck stuckOfKind) func(string, workqueue.TypedRa
 	}
 }
 
-func newFairQueueOver(below priorityqueue.PriorityQueue[reconcile.Request], workers int, stuck stuckOfKind, clock clock.PassiveClock) *fairQueue {
+func newFairQueueOver(below priorityqueue.PriorityQueue[reconcile.Request], workers int, stuck stuckOfKind,
+	clock clock.PassiveClock) *fairQueue {
 	q := &fairQueue{
 		PriorityQueue: below, clock: clock, stuck: stuck, freeWorkers: workers,
 		tenants: map[string]*tenant{}, waiting: orderedHeap[*tenant]{before: (*tenant).before}, stuckTenant: newTenant(),
@@ -82,199 +84,199 @@ func newFairQueueOver(below priorityqueue.PriorityQueue[reconcile.Request], work
 }
 
 // moveReady moves what is ready from the queue below, until that is shut down.
-func (q *fairQueue) moveReady() {
+func (f *fairQueue) moveReady() {
 	for {
-		object, priority, shutdown := q.PriorityQueue.GetWithPriority()
-		switch early := max(q.throttleDelay(object), q.stuck.delay(object.NamespacedName)); {
+		object, priority, shutdown := f.PriorityQueue.GetWithPriority()
+		switch early := max(f.throttleDelay(object), f.stuck.delay(object.NamespacedName)); {
 		case shutdown:
-			q.wakeForShutdown()
+			f.wakeForShutdown()
 			return
 		case early > 0:
-			q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{After: early, Priority: &priority}, object)
-			q.PriorityQueue.Done(object)
+			f.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{After: early, Priority: &priority}, object)
+			f.PriorityQueue.Done(object)
 		default:
-			q.enqueue(object, priority)
+			f.enqueue(object, priority)
 		}
 	}
 }
 
 // throttleDelay returns for how long objectRate allows the object no other pass.
-func (q *fairQueue) throttleDelay(object reconcile.Request) time.Duration {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.nextAllowed[object].Add(-objectBurst * time.Second / objectRate).Sub(q.clock.Now())
+func (f *fairQueue) throttleDelay(object reconcile.Request) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.nextAllowed[object].Add(-objectBurst * time.Second / objectRate).Sub(f.clock.Now())
 }
 
-func (q *fairQueue) enqueue(object reconcile.Request, priority int) {
-	stuck := q.stuck.contains(object.NamespacedName)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	of := q.stuckTenant
+func (f *fairQueue) enqueue(object reconcile.Request, priority int) {
+	stuck := f.stuck.contains(object.NamespacedName)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	of := f.stuckTenant
 	if !stuck {
-		of = q.tenantOf(object.Namespace)
+		of = f.tenantOf(object.Namespace)
 	}
-	q.arrivals++
-	t := &turn{Request: object, of: of, priority: priority, arrival: q.arrivals}
-	q.turns[object] = t
-	q.waitingLen++
+	f.arrivals++
+	t := &turn{Request: object, of: of, priority: priority, arrival: f.arrivals}
+	f.turns[object] = t
+	f.waitingLen++
 	of.waiting.add(t)
-	q.moveTenant(of)
-	q.changed.Signal()
+	f.moveTenant(of)
+	f.changed.Signal()
 }
 
-func (q *fairQueue) tenantOf(namespace string) *tenant {
-	of := q.tenants[namespace]
+func (f *fairQueue) tenantOf(namespace string) *tenant {
+	of := f.tenants[namespace]
 	if of == nil {
-		q.turnsTaken++
+		f.turnsTaken++
 		of = newTenant()
-		of.lastTurn = q.turnsTaken
-		q.tenants[namespace] = of
+		of.lastTurn = f.turnsTaken
+		f.tenants[namespace] = of
 	}
 	return of
 }
 
 // moveTenant puts a tenant that has changed to its place among those that wait, if it does.
-func (q *fairQueue) moveTenant(t *tenant) {
+func (f *fairQueue) moveTenant(t *tenant) {
 	switch waits := t.waiting.Len() > 0; {
-	case t == q.stuckTenant:
-	case waits && q.waiting.contains(t):
-		q.waiting.move(t)
+	case t == f.stuckTenant:
+	case waits && f.waiting.contains(t):
+		f.waiting.move(t)
 	case waits:
-		q.waiting.add(t)
-	case q.waiting.contains(t):
-		q.waiting.remove(t)
+		f.waiting.add(t)
+	case f.waiting.contains(t):
+		f.waiting.remove(t)
 	}
 }
 
 // Add adds an object; see AddWithOpts.
-func (q *fairQueue) Add(object reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, object) }
+func (f *fairQueue) Add(object reconcile.Request) { f.AddWithOpts(priorityqueue.AddOpts{}, object) }
 
 // AddAfter adds an object once that time has passed; see AddWithOpts.
-func (q *fairQueue) AddAfter(object reconcile.Request, after time.Duration) {
-	q.AddWithOpts(priorityqueue.AddOpts{After: after}, object)
+func (f *fairQueue) AddAfter(object reconcile.Request, after time.Duration) {
+	f.AddWithOpts(priorityqueue.AddOpts{After: after}, object)
 }
 
 // AddRateLimited adds an object once the rate limiter allows it; see AddWithOpts.
-func (q *fairQueue) AddRateLimited(object reconcile.Request) {
-	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, object)
+func (f *fairQueue) AddRateLimited(object reconcile.Request) {
+	f.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, object)
 }
 
 // AddWithOpts adds the objects to the queue below. The turn of an object that waits here already comes after this
 // call, so it needs no other; it may be raised to a higher priority.
-func (q *fairQueue) AddWithOpts(o priorityqueue.AddOpts, objects ...reconcile.Request) {
+func (f *fairQueue) AddWithOpts(o priorityqueue.AddOpts, objects ...reconcile.Request) {
 	var others []reconcile.Request
 	for _, object := range objects {
-		if !q.waits(object, ptr.Deref(o.Priority, 0)) {
+		if !f.waits(object, ptr.Deref(o.Priority, 0)) {
 			others = append(others, object)
 		}
 	}
-	q.PriorityQueue.AddWithOpts(o, others...)
+	f.PriorityQueue.AddWithOpts(o, others...)
 }
 
 // waits reports whether the object waits here, and gives its turn that priority if that is higher.
-func (q *fairQueue) waits(object reconcile.Request, priority int) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	t := q.turns[object]
+func (f *fairQueue) waits(object reconcile.Request, priority int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.turns[object]
 	if t == nil || !t.of.waiting.contains(t) {
 		return false
 	}
 	if priority > t.priority { // and it is the last of its equals, as in the queue below
-		q.arrivals++
-		t.priority, t.arrival = priority, q.arrivals
+		f.arrivals++
+		t.priority, t.arrival = priority, f.arrivals
 		t.of.waiting.move(t)
 	}
 	return true
 }
 
 // GetWithPriority waits for an object that may have a worker.
-func (q *fairQueue) GetWithPriority() (reconcile.Request, int, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for !q.shutdown {
-		if of := q.nextTenant(); of != nil {
+func (f *fairQueue) GetWithPriority() (reconcile.Request, int, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for !f.shutdown {
+		if of := f.nextTenant(); of != nil {
 			t := of.waiting.first()
 			of.waiting.remove(t)
-			q.assignWorker(t)
-			if q.nextTenant() != nil { // another worker can be spent, too
-				q.changed.Signal()
+			f.assignWorker(t)
+			if f.nextTenant() != nil { // another worker can be spent, too
+				f.changed.Signal()
 			}
 			return t.Request, t.priority, false
 		}
-		q.changed.Wait()
+		f.changed.Wait()
 	}
 	return reconcile.Request{}, 0, true
 }
 
 // Get is GetWithPriority for a caller that has no use for the priority.
-func (q *fairQueue) Get() (reconcile.Request, bool) {
-	object, _, shutdown := q.GetWithPriority()
+func (f *fairQueue) Get() (reconcile.Request, bool) {
+	object, _, shutdown := f.GetWithPriority()
 	return object, shutdown
 }
 
 // nextTenant returns the tenant to be given a worker, nil for none. Of those that wait, the first has the fewest
 // workers: if it has too many, all others do.
-func (q *fairQueue) nextTenant() *tenant {
-	if q.waiting.Len() > 0 {
-		if first := q.waiting.first(); first.busyWorkers < q.freeWorkers {
+func (f *fairQueue) nextTenant() *tenant {
+	if f.waiting.Len() > 0 {
+		if first := f.waiting.first(); first.busyWorkers < f.freeWorkers {
 			return first
 		}
 	}
-	if last := q.stuckTenant; last.waiting.Len() > 0 && last.busyWorkers == 0 && q.freeWorkers > 0 {
+	if last := f.stuckTenant; last.waiting.Len() > 0 && last.busyWorkers == 0 && f.freeWorkers > 0 {
 		return last
 	}
 	return nil
 }
 
-func (q *fairQueue) assignWorker(t *turn) {
-	now := q.clock.Now()
-	q.freeWorkers--
-	q.waitingLen--
-	q.turnsTaken++
+func (f *fairQueue) assignWorker(t *turn) {
+	now := f.clock.Now()
+	f.freeWorkers--
+	f.waitingLen--
+	f.turnsTaken++
 	t.of.busyWorkers++
-	t.of.lastTurn = q.turnsTaken
-	q.moveTenant(t.of)
-	if due := q.nextAllowed[t.Request]; due.After(now) {
-		q.nextAllowed[t.Request] = due.Add(time.Second / objectRate)
+	t.of.lastTurn = f.turnsTaken
+	f.moveTenant(t.of)
+	if due := f.nextAllowed[t.Request]; due.After(now) {
+		f.nextAllowed[t.Request] = due.Add(time.Second / objectRate)
 	} else {
-		q.nextAllowed[t.Request] = now.Add(time.Second / objectRate)
+		f.nextAllowed[t.Request] = now.Add(time.Second / objectRate)
 	}
-	if q.turnsTaken%sweepTurns == 0 {
-		maps.DeleteFunc(q.nextAllowed, func(_ reconcile.Request, due time.Time) bool { return due.Before(now) })
+	if f.turnsTaken%sweepTurns == 0 {
+		maps.DeleteFunc(f.nextAllowed, func(_ reconcile.Request, due time.Time) bool { return due.Before(now) })
 	}
 }
 
 // Done gives the object's worker back.
-func (q *fairQueue) Done(object reconcile.Request) {
-	q.freeWorker(object)
-	q.PriorityQueue.Done(object)
+func (f *fairQueue) Done(object reconcile.Request) {
+	f.freeWorker(object)
+	f.PriorityQueue.Done(object)
 }
 
-func (q *fairQueue) freeWorker(object reconcile.Request) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	of := q.turns[object].of
-	delete(q.turns, object)
-	q.freeWorkers++
+func (f *fairQueue) freeWorker(object reconcile.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	of := f.turns[object].of
+	delete(f.turns, object)
+	f.freeWorkers++
 	of.busyWorkers--
-	q.moveTenant(of)
-	if of != q.stuckTenant && of.busyWorkers == 0 && of.waiting.Len() == 0 {
-		delete(q.tenants, object.Namespace)
+	f.moveTenant(of)
+	if of != f.stuckTenant && of.busyWorkers == 0 && of.waiting.Len() == 0 {
+		delete(f.tenants, object.Namespace)
 	}
-	q.changed.Signal()
+	f.changed.Signal()
 }
 
 // Len returns how many objects wait for a worker.
-func (q *fairQueue) Len() int {
-	below := q.PriorityQueue.Len()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return below + q.waitingLen
+func (f *fairQueue) Len() int {
+	below := f.PriorityQueue.Len()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return below + f.waitingLen
 }
 
-func (q *fairQueue) wakeForShutdown() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.shutdown = true
-	q.changed.Broadcast()
+func (f *fairQueue) wakeForShutdown() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.shutdown = true
+	f.changed.Broadcast()
 }

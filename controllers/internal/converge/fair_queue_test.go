@@ -35,26 +35,26 @@ func newTestQueue(t *testing.T, workers int) *testQueue {
 	return &testQueue{fairQueue: newFairQueueOver(below, workers, stuckOfKind{}, clock.RealClock{})}
 }
 
-func (h *testQueue) addMany(n int, namespace string) {
+func (t *testQueue) addMany(n int, namespace string) {
 	for range n {
-		h.added++
-		h.enqueue(newRequest(namespace, fmt.Sprint(h.added)), 0)
+		t.added++
+		t.enqueue(newRequest(namespace, fmt.Sprint(t.added)), 0)
 	}
 }
 
 // assignAll assigns workers until no object may have one, and returns the objects that got them.
-func (h *testQueue) assignAll() (got []reconcile.Request) {
-	for h.nextTenant() != nil {
-		object, _, _ := h.GetWithPriority()
+func (t *testQueue) assignAll() (got []reconcile.Request) {
+	for t.nextTenant() != nil {
+		object, _, _ := t.GetWithPriority()
 		got = append(got, object)
 	}
 	return got
 }
 
-func namespacesOf(of []reconcile.Request) string {
+func namespacesOf(requests []reconcile.Request) string {
 	var names []string
-	for _, one := range of {
-		names = append(names, one.Namespace)
+	for _, request := range requests {
+		names = append(names, request.Namespace)
 	}
 	return strings.Join(names, " ")
 }
@@ -114,15 +114,15 @@ func TestFreeWorkersGoRound(t *testing.T) {
 
 func TestWithinANamespaceUrgentObjectsAreFirst(t *testing.T) {
 	h := newTestQueue(t, 8)
-	for _, one := range []struct {
+	for _, added := range []struct {
 		name     string
 		priority int
 	}{{"first seen", -100}, {"also seen", -100}, {"changed", 0}, {"also changed", 0}} {
-		h.enqueue(newRequest("a", one.name), one.priority)
+		h.enqueue(newRequest("a", added.name), added.priority)
 	}
 	var got []string
-	for _, one := range h.assignAll() {
-		got = append(got, one.Name)
+	for _, request := range h.assignAll() {
+		got = append(got, request.Name)
 	}
 	if want := []string{"changed", "also changed", "first seen", "also seen"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -133,8 +133,8 @@ func TestWithinANamespaceUrgentObjectsAreFirst(t *testing.T) {
 func TestWhoIsAtRestIsForgotten(t *testing.T) {
 	h := newTestQueue(t, 8)
 	h.addMany(3, "a")
-	for _, one := range h.assignAll() {
-		h.Done(one)
+	for _, request := range h.assignAll() {
+		h.Done(request)
 	}
 	if len(h.tenants) != 0 || h.freeWorkers != 8 {
 		t.Errorf("%d namespaces, %d workers free", len(h.tenants), h.freeWorkers)
@@ -154,13 +154,13 @@ func withQueue(t *testing.T, test func(t *testing.T, q *fairQueue)) {
 
 // timeRequeues makes passes of an object, each asking for the next at once, and returns how long they take.
 func timeRequeues(q *fairQueue, passes int) time.Duration {
-	began := time.Now()
+	start := time.Now()
 	for range passes {
 		object, _ := q.Get()
 		q.Add(object)
 		q.Done(object)
 	}
-	return time.Since(began)
+	return time.Since(start)
 }
 
 func TestAnObjectThatNeverRestsIsHeldToItsPace(t *testing.T) {
@@ -175,19 +175,19 @@ func TestAnObjectThatNeverRestsIsHeldToItsPace(t *testing.T) {
 	})
 }
 
-// Its next event waits for one interval of objectRate at most, and nobody else's does.
+// Its next event waits for one interval of objectRate at most, and the events of others do not.
 func TestAnObjectThatHasRestedIsServedAtOnce(t *testing.T) {
 	withQueue(t, func(t *testing.T, q *fairQueue) {
 		one := newRequest("a", "restless")
 		q.Add(one)
 		timeRequeues(q, 10*objectBurst)
 		q.Add(newRequest("a", "another"))
-		began := time.Now()
-		if got, _ := q.Get(); got.Name != "another" || time.Since(began) != 0 {
-			t.Errorf("%s is served after %s", got.Name, time.Since(began))
+		start := time.Now()
+		if got, _ := q.Get(); got.Name != "another" || time.Since(start) != 0 {
+			t.Errorf("%s is served after %s", got.Name, time.Since(start))
 		}
-		if got, _ := q.Get(); got != one || time.Since(began) > time.Second/objectRate {
-			t.Errorf("%s is served after %s", got.Name, time.Since(began))
+		if got, _ := q.Get(); got != one || time.Since(start) > time.Second/objectRate {
+			t.Errorf("%s is served after %s", got.Name, time.Since(start))
 		}
 		q.Done(one)
 		<-time.After(objectBurst * time.Second / objectRate)
@@ -237,10 +237,10 @@ func TestShutDownEndsWhoWaits(t *testing.T) {
 }
 
 // countComparisons counts those of the tenants, and those of the objects of one namespace.
-func (h *testQueue) countComparisons(namespace string) *int {
+func (t *testQueue) countComparisons(namespace string) *int {
 	count := new(int)
-	h.waiting.before = func(a, b *tenant) bool { *count++; return a.before(b) }
-	h.tenantOf(namespace).waiting.before = func(a, b *turn) bool { *count++; return a.before(b) }
+	t.waiting.before = func(a, b *tenant) bool { *count++; return a.before(b) }
+	t.tenantOf(namespace).waiting.before = func(a, b *turn) bool { *count++; return a.before(b) }
 	return count
 }
 
@@ -319,13 +319,14 @@ func newStuckQueue(t *testing.T, workers int, objects ...StuckObject) *testQueue
 
 func TestStuckObjectsAreLastAndOneAtATime(t *testing.T) {
 	now := time.Now()
-	h := newStuckQueue(t, 8, StuckObject{Kind: "Redis", Namespace: "a", Name: "1", LastSeen: now}, StuckObject{Kind: "Redis", Namespace: "a", Name: "2", LastSeen: now},
+	h := newStuckQueue(t, 8, StuckObject{Kind: "Redis", Namespace: "a", Name: "1", LastSeen: now},
+		StuckObject{Kind: "Redis", Namespace: "a", Name: "2", LastSeen: now},
 		StuckObject{Kind: "Memcached", Namespace: "a", Name: "3", LastSeen: now})
 	h.addMany(4, "a")
 	h.addMany(1, "b")
-	names := func(of []reconcile.Request) (names []string) {
-		for _, one := range of {
-			names = append(names, one.Name)
+	names := func(requests []reconcile.Request) (names []string) {
+		for _, request := range requests {
+			names = append(names, request.Name)
 		}
 		return names
 	}

@@ -30,42 +30,42 @@ type lastWrites struct {
 	byOwner map[types.NamespacedName]map[string]lastWrite
 }
 
-func (m *lastWrites) record(owner types.NamespacedName, child string, k lastWrite) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.byOwner == nil {
-		m.byOwner = map[types.NamespacedName]map[string]lastWrite{}
+func (l *lastWrites) record(owner types.NamespacedName, child string, k lastWrite) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byOwner == nil {
+		l.byOwner = map[types.NamespacedName]map[string]lastWrite{}
 	}
-	if m.byOwner[owner] == nil {
-		m.byOwner[owner] = map[string]lastWrite{}
+	if l.byOwner[owner] == nil {
+		l.byOwner[owner] = map[string]lastWrite{}
 	}
-	m.byOwner[owner][child] = k
+	l.byOwner[owner][child] = k
 }
 
-func (m *lastWrites) get(owner types.NamespacedName, child string) lastWrite {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.byOwner[owner][child]
+func (l *lastWrites) get(owner types.NamespacedName, child string) lastWrite {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.byOwner[owner][child]
 }
 
 // noteSeen notes that the cache has our last write.
-func (m *lastWrites) noteSeen(owner types.NamespacedName, child string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if k, known := m.byOwner[owner][child]; known {
+func (l *lastWrites) noteSeen(owner types.NamespacedName, child string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if k, known := l.byOwner[owner][child]; known {
 		k.seen = true
-		m.byOwner[owner][child] = k
+		l.byOwner[owner][child] = k
 	}
 }
 
-func (m *lastWrites) forget(owner types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.byOwner, owner)
+func (l *lastWrites) forget(owner types.NamespacedName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.byOwner, owner)
 }
 
 // isStale reports whether we wrote the object after the cache's copy of it was made.
-func (m *lastWrites) isStale(owner types.NamespacedName, child string, cached client.Object) bool {
-	order, err := resourceversion.CompareResourceVersion(cached.GetResourceVersion(), m.get(owner, child).version)
+func (l *lastWrites) isStale(owner types.NamespacedName, child string, cached client.Object) bool {
+	order, err := resourceversion.CompareResourceVersion(cached.GetResourceVersion(), l.get(owner, child).version)
 	return err == nil && order < 0
 }

@@ -30,7 +30,7 @@ type OptionalAPIs struct {
 	Cache cache.Cache
 	// Mapper asks the API server for the types it has.
 	Mapper meta.RESTMapper
-	// Clock tells when to look again.
+	// Clock is used to decide when to look again.
 	Clock clock.PassiveClock
 
 	mu    sync.Mutex
@@ -57,23 +57,23 @@ func isMissingAPI(err error) bool {
 // isPresent reports whether the cluster has the type. With refresh, it looks again once what it knows has grown old. The
 // mapper knows no context, and one question may take a minute: so that the passes that wait for the lock meanwhile do not
 // each wait for one more, they get the same answer, an error too.
-func (x *OptionalAPIs) isPresent(gvk schema.GroupVersionKind, refresh bool) (bool, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	d := x.known[gvk]
-	if d != nil && (d.present || !refresh && d.err == nil || x.Clock.Since(d.checkedAt) < missingAPIRecheck) {
+func (o *OptionalAPIs) isPresent(gvk schema.GroupVersionKind, refresh bool) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	d := o.known[gvk]
+	if d != nil && (d.present || !refresh && d.err == nil || o.Clock.Since(d.checkedAt) < missingAPIRecheck) {
 		return d.present, d.err
 	}
-	_, err := x.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	_, err := o.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	d = &discovery{present: err == nil}
 	if err != nil && !meta.IsNoMatchError(err) {
 		d.err = fmt.Errorf("looking for the type %s: %w", gvk.Kind, err)
 	}
-	d.checkedAt = x.Clock.Now() // after the question: it may have taken longer than an answer is good for
-	if x.known == nil {
-		x.known = map[schema.GroupVersionKind]*discovery{}
+	d.checkedAt = o.Clock.Now() // after the question: it may have taken longer than an answer is good for
+	if o.known == nil {
+		o.known = map[schema.GroupVersionKind]*discovery{}
 	}
-	x.known[gvk] = d
+	o.known[gvk] = d
 	return d.present, d.err
 }
 
@@ -84,7 +84,8 @@ func (c *Converger) ensureWatched(ctx context.Context, gvk schema.GroupVersionKi
 	case err != nil:
 		return err
 	case !there:
-		return &missingAPIError{fmt.Sprintf("%s: the cluster has no %s of %s; install it, or take the field out", field, gvk.Kind, gvk.GroupVersion())}
+		return &missingAPIError{fmt.Sprintf("%s: the cluster has no %s of %s; install it, or take the field out", field, gvk.Kind,
+			gvk.GroupVersion())}
 	}
 	if err := c.watchers.ensureStarted(gvk); err != nil {
 		return fmt.Errorf("watching %s: %w", gvk.Kind, err)
@@ -163,7 +164,8 @@ func (w *watchers) ensureStarted(gvk schema.GroupVersionKind) error {
 // it.
 func (c *Converger) setUpOptionalTypes(mgr ctrl.Manager, object client.Object, started controller.Controller) error {
 	c.watchers.start = func(gvk schema.GroupVersionKind) error {
-		owners := handler.TypedEnqueueRequestForOwner[*unstructured.Unstructured](mgr.GetScheme(), mgr.GetRESTMapper(), object, handler.OnlyControllerOwner())
+		owners := handler.TypedEnqueueRequestForOwner[*unstructured.Unstructured](mgr.GetScheme(), mgr.GetRESTMapper(), object,
+			handler.OnlyControllerOwner())
 		return started.Watch(source.Kind(c.OptionalAPIs.Cache, newUnstructured(gvk), owners))
 	}
 	for _, gvk := range c.OptionalTypes {

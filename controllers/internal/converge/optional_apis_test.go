@@ -18,10 +18,10 @@ type slowMapper struct {
 	err   error
 }
 
-func (m *slowMapper) RESTMapping(schema.GroupKind, ...string) (*meta.RESTMapping, error) {
-	m.asked++
-	m.clock.SetTime(m.clock.Now().Add(time.Minute))
-	return nil, m.err
+func (s *slowMapper) RESTMapping(schema.GroupKind, ...string) (*meta.RESTMapping, error) {
+	s.asked++
+	s.clock.SetTime(s.clock.Now().Add(time.Minute))
+	return nil, s.err
 }
 
 // A question has no context. If each pass that waits for the lock asked again, the last of 32 would wait for half an hour.

@@ -2,7 +2,7 @@ package converge
 
 import "container/heap"
 
-// orderedHeap holds values in the order of before. To add one, to take one out and to move one after a change costs
+// orderedHeap holds values in the order that before defines. To add one, to take one out and to move one after a change costs
 // O(log n) comparisons, to look at the first costs none.
 type orderedHeap[T inHeap] struct {
 	before func(a, b T) bool
@@ -13,41 +13,41 @@ type orderedHeap[T inHeap] struct {
 // in none.
 type inHeap interface{ index() *int }
 
-func (h *orderedHeap[T]) contains(value T) bool { return *value.index() > 0 }
+func (o *orderedHeap[T]) contains(value T) bool { return *value.index() > 0 }
 
-func (h *orderedHeap[T]) add(value T) { heap.Push(h, value) }
+func (o *orderedHeap[T]) add(value T) { heap.Push(o, value) }
 
-func (h *orderedHeap[T]) first() T { return h.values[0] }
+func (o *orderedHeap[T]) first() T { return o.values[0] }
 
-func (h *orderedHeap[T]) remove(value T) { heap.Remove(h, *value.index()-1) }
+func (o *orderedHeap[T]) remove(value T) { heap.Remove(o, *value.index()-1) }
 
 // move puts a value that has changed to its new place.
-func (h *orderedHeap[T]) move(value T) { heap.Fix(h, *value.index()-1) }
+func (o *orderedHeap[T]) move(value T) { heap.Fix(o, *value.index()-1) }
 
 // Len is for package heap, as are Less, Swap, Push and Pop.
-func (h *orderedHeap[T]) Len() int { return len(h.values) }
+func (o *orderedHeap[T]) Len() int { return len(o.values) }
 
 // Less compares two values.
-func (h *orderedHeap[T]) Less(i, j int) bool { return h.before(h.values[i], h.values[j]) }
+func (o *orderedHeap[T]) Less(i, j int) bool { return o.before(o.values[i], o.values[j]) }
 
 // Swap exchanges two values.
-func (h *orderedHeap[T]) Swap(i, j int) {
-	h.values[i], h.values[j] = h.values[j], h.values[i]
-	*h.values[i].index(), *h.values[j].index() = i+1, j+1
+func (o *orderedHeap[T]) Swap(i, j int) {
+	o.values[i], o.values[j] = o.values[j], o.values[i]
+	*o.values[i].index(), *o.values[j].index() = i+1, j+1
 }
 
 // Push appends a value.
-func (h *orderedHeap[T]) Push(value any) {
-	h.values = append(h.values, value.(T))
-	*h.values[len(h.values)-1].index() = len(h.values)
+func (o *orderedHeap[T]) Push(value any) {
+	o.values = append(o.values, value.(T))
+	*o.values[len(o.values)-1].index() = len(o.values)
 }
 
 // Pop takes the last value off.
-func (h *orderedHeap[T]) Pop() any {
+func (o *orderedHeap[T]) Pop() any {
 	var none T
-	last := h.values[len(h.values)-1]
-	h.values[len(h.values)-1] = none // so that it can be collected
-	h.values = h.values[:len(h.values)-1]
+	last := o.values[len(o.values)-1]
+	o.values[len(o.values)-1] = none // so that it can be collected
+	o.values = o.values[:len(o.values)-1]
 	*last.index() = 0
 	return last
 }

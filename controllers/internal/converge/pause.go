@@ -26,7 +26,7 @@ func (c *Converger) ReportPausedChanges(ctx context.Context, owner Object, child
 		return live, nil
 	}
 	for _, child := range children {
-		_ = c.reconcileChild(ctx, owner, child, Observed{}, collect) // of one that cannot be read, or is not ours, ReadChildren has told
+		_ = c.reconcileChild(ctx, owner, child, Observed{}, collect) // ReadChildren has reported one that cannot be read or is not ours
 	}
 	slices.Sort(changes)
 	conditions.SetPausedChanges(owner.GetConditions(), owner.GetGeneration(), changes)

@@ -17,7 +17,7 @@ const (
 	// terminationTimeout is how long a pod counts as ending beyond its grace period: a node that is lost may never
 	// say that the pod has ended.
 	terminationTimeout = 10 * time.Second
-	// pendingRequeue is how soon a pass looks again for what it waits for, should no event tell of it.
+	// pendingRequeue is how soon a pass looks again for what it waits for, should no event report it.
 	pendingRequeue = time.Second
 )
 
@@ -39,14 +39,15 @@ func isPodConfig(kind string) bool { return kind == "Secret" || kind == "ConfigM
 
 // applyUnlessWorkload applies everything but workloads, which it leaves as they are: pods that start now would start
 // with the former configuration, and nothing would replace them again.
-func (c *Converger) applyUnlessWorkload(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
+func (c *Converger) applyUnlessWorkload(ctx context.Context, owner Object, want *unstructured.Unstructured,
+	live client.Object) (client.Object, error) {
 	if isWorkload(want.GetKind()) {
 		return nil, &pendingError{"a Secret or ConfigMap that its pods start with could not be written yet"}
 	}
 	return c.apply(ctx, owner, want, live)
 }
 
-// checkFormerPods returns nil once no pod of a former StatefulSet has a name of the new one's. Nothing tells the
+// checkFormerPods returns nil once no pod of a former StatefulSet has a name of the new one's. Nothing shows the
 // StatefulSet controller of the end of such a pod: when it is refused the name, it tries again at intervals that
 // double up to 1000 s,
 // https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/controller/statefulset/stateful_set.go.

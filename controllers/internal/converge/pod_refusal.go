@@ -57,7 +57,8 @@ func (c *Converger) PodRefusal(owner Object) string {
 // create the first pod that is missing, as a dry run: a quota, a LimitRange, Pod Security or a webhook refuses that one, too. It asks
 // only while pods are missing. When they are admitted again, it wakes the StatefulSet's controller, which may otherwise wait for
 // 1000 s until it tries again.
-func (c *Converger) CheckPods(ctx context.Context, owner Object, set *appsv1.StatefulSet, pods []corev1.Pod, now time.Time) (time.Duration, error) {
+func (c *Converger) CheckPods(ctx context.Context, owner Object, set *appsv1.StatefulSet, pods []corev1.Pod, now time.Time) (time.Duration,
+	error) {
 	if set.Status.ObservedGeneration != set.Generation {
 		return 0, nil // its controller is about to look
 	}

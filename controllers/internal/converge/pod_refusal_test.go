@@ -57,14 +57,14 @@ func newQuotaScene(t *testing.T) *quotaScene {
 }
 
 // after lets so much time pass, and looks at a StatefulSet with these pods.
-func (s *quotaScene) after(t *testing.T, d time.Duration, names ...string) (recheck time.Duration) {
+func (q *quotaScene) after(t *testing.T, d time.Duration, names ...string) (recheck time.Duration) {
 	t.Helper()
-	s.now = s.now.Add(d)
+	q.now = q.now.Add(d)
 	var pods []corev1.Pod
 	for _, name := range names {
 		pods = append(pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
-	recheck, err := s.CheckPods(t.Context(), s.owner, s.set, pods, s.now)
+	recheck, err := q.CheckPods(t.Context(), q.owner, q.set, pods, q.now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Lists of ports are keyed by number. To server-side apply, who edits a number
-// has taken our item away and made one of his own, and ours put back beside it
+// has taken our item away and made one of his own, and ours put back next to it
 // is refused for bearing the same name. Such an edit has to be undone in place,
 // which also keeps what the server has allotted to the item.
 

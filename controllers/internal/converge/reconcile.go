@@ -43,7 +43,7 @@ type Converger struct {
 	// APIReader reads from the API server what somebody else might just have made.
 	APIReader client.Reader
 	// IsLeader reports false once another process may lead; nil when there is no other. Client then writes
-	// nothing. Whoever commands something else must ask first.
+	// nothing. Code that commands something else must ask first.
 	IsLeader func() bool
 	// Identity names this process in what it writes. It is another after each start.
 	Identity string
@@ -51,7 +51,7 @@ type Converger struct {
 	Events events.EventRecorder
 	// Account is the ServiceAccount that this process runs as; empty if it does not run in a pod.
 	Account types.NamespacedName
-	// Tracker notes the passes while they run; nil where nobody asks for them.
+	// Tracker notes the passes while they run; nil where nothing asks for them.
 	Tracker *ReconcileTracker
 	// Stuck has the objects because of which earlier processes were restarted; nil if they are not noted.
 	Stuck *StuckRegister

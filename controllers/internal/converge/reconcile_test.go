@@ -44,7 +44,7 @@ func TestAnObjectOlderThanOurWrite(t *testing.T) {
 		acts         bool // at once, or when the pass comes again
 	}{
 		{"the cache has it", false, "10", "", true},
-		{"the cache lags: nobody is asked", false, "9", "", false},
+		{"the cache lags: nothing is asked", false, "9", "", false},
 		{"the cache went back, the API server did not", true, "9", "10", false},
 		{"the API server was restored", true, "9", "9", true},
 	} {

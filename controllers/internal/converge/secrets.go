@@ -34,19 +34,19 @@ const maxNames = 4
 
 // Data returns what the user's Secret of that name holds, in the owner's namespace; nil when there is none. One of more than
 // maxRemembered bytes is not remembered: otherwise many objects that name one large Secret would fill the memory with it.
-func (s *UserSecrets) Data(ctx context.Context, owner client.Object, name string) (map[string][]byte, error) {
-	content, err := s.content(ctx, owner, name)
+func (u *UserSecrets) Data(ctx context.Context, owner client.Object, name string) (map[string][]byte, error) {
+	content, err := u.content(ctx, owner, name)
 	if err != nil {
 		return nil, err
 	}
 	return content.Data, nil
 }
 
-func (s *UserSecrets) content(ctx context.Context, owner client.Object, name string) (*Content, error) {
-	known, unlock := s.read.Lock(owner)
+func (u *UserSecrets) content(ctx context.Context, owner client.Object, name string) (*Content, error) {
+	known, unlock := u.read.Lock(owner)
 	contents := *known // for this pass alone: an object has one at a time
 	unlock()
-	content, err := s.ReadIfChanged(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, contents[name])
+	content, err := u.ReadIfChanged(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, contents[name])
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,9 @@ func (s *UserSecrets) content(ctx context.Context, owner client.Object, name str
 }
 
 // Forget drops what the Secrets of an object held that is gone.
-func (s *UserSecrets) Forget(owner types.NamespacedName) {
-	s.read.Forget(owner)
-	s.judged.Forget(owner)
+func (u *UserSecrets) Forget(owner types.NamespacedName) {
+	u.read.Forget(owner)
+	u.judged.Forget(owner)
 }
 
 // OwnSecret reads a Secret that we made for the owner; an empty one when there is none. One that belongs to somebody else
@@ -125,8 +125,8 @@ type secretsByName map[string]*corev1.Secret
 func (s *secretsByName) Init() { *s = secretsByName{} }
 
 // remember makes note keep the Secret of this name.
-func (s *ownSecrets) remember(owner client.Object, name string) {
-	known, unlock := s.objects.Lock(owner)
+func (o *ownSecrets) remember(owner client.Object, name string) {
+	known, unlock := o.objects.Lock(owner)
 	defer unlock()
 	if _, asked := (*known)[name]; !asked {
 		(*known)[name] = nil
@@ -134,12 +134,12 @@ func (s *ownSecrets) remember(owner client.Object, name string) {
 }
 
 // note keeps a Secret that the API server has just returned, if OwnSecret was asked for it.
-func (s *ownSecrets) note(owner, live client.Object) {
+func (o *ownSecrets) note(owner, live client.Object) {
 	secret, is := live.(*corev1.Secret)
 	if !is {
 		return
 	}
-	known, unlock := s.objects.Lock(owner)
+	known, unlock := o.objects.Lock(owner)
 	defer unlock()
 	if _, asked := (*known)[secret.Name]; !asked {
 		return
@@ -151,11 +151,11 @@ func (s *ownSecrets) note(owner, live client.Object) {
 }
 
 // known returns the Secret as it was noted, unless the cache has a later version or the Secret is not remembered.
-func (s *ownSecrets) known(owner, cached client.Object) client.Object {
+func (o *ownSecrets) known(owner, cached client.Object) client.Object {
 	if cached.GetObjectKind().GroupVersionKind().Kind != "Secret" {
 		return nil
 	}
-	known, unlock := s.objects.Lock(owner)
+	known, unlock := o.objects.Lock(owner)
 	defer unlock()
 	last := (*known)[cached.GetName()]
 	if last == nil || last.UID != cached.GetUID() {

@@ -14,8 +14,9 @@ import (
 // secretOf returns a Secret that an object of that UID controls.
 func secretOf(uid types.UID) *corev1.Secret {
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s", OwnerReferences: []metav1.OwnerReference{{UID: uid, Name: "a", Controller: ptr.To(true)}}},
-		Data:       map[string][]byte{"password": []byte("p")},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s",
+			OwnerReferences: []metav1.OwnerReference{{UID: uid, Name: "a", Controller: ptr.To(true)}}},
+		Data: map[string][]byte{"password": []byte("p")},
 	}
 }
 

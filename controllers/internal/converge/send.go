@@ -69,7 +69,8 @@ func isRejected(err error) bool { return apierrors.IsInvalid(err) || apierrors.I
 // resolveCreateConflict asks the API server for a child that was there after all. If the child is ours and has our
 // label, the cache lags and the conflict stands; without the label, by which the cache selects, it is the one to write
 // to. Anybody else's is refused, also of a type of which the cache holds only our own.
-func (c *Converger) resolveCreateConflict(ctx context.Context, owner Object, want *unstructured.Unstructured, conflict error) (client.Object, error) {
+func (c *Converger) resolveCreateConflict(ctx context.Context, owner Object, want *unstructured.Unstructured,
+	conflict error) (client.Object, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(want.GroupVersionKind())
 	switch err := c.APIReader.Get(ctx, client.ObjectKeyFromObject(want), found); {

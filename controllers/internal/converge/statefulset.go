@@ -12,7 +12,7 @@ import (
 
 // GetStatefulSet returns the StatefulSet that has its owner's name, from the cache; empty when there is none or it is not ours.
 // While the cache has it as it was before our last write, its status does not count as current: else a pod of the new template
-// would look outdated, and be made anew once more.
+// would look outdated, and be recreated once more.
 func (c *Converger) GetStatefulSet(ctx context.Context, owner Object) (*appsv1.StatefulSet, error) {
 	set := &appsv1.StatefulSet{}
 	if err := c.Get(ctx, client.ObjectKeyFromObject(owner), set); client.IgnoreNotFound(err) != nil {
@@ -27,7 +27,7 @@ func (c *Converger) GetStatefulSet(ctx context.Context, owner Object) (*appsv1.S
 }
 
 // IsOutdated reports whether a pod is of another template than its StatefulSet's. While its controller has not seen the newest
-// template, nobody knows, and no pod is.
+// template is not known, and no pod is.
 func IsOutdated(pod *corev1.Pod, set *appsv1.StatefulSet) bool {
 	return set.Status.ObservedGeneration == set.Generation && set.Status.UpdateRevision != "" &&
 		pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision
@@ -38,12 +38,12 @@ func (c *Converger) OrphanPods(ctx context.Context, set *appsv1.StatefulSet) err
 	err := c.Delete(ctx, set, client.Preconditions{UID: &set.UID, ResourceVersion: &set.ResourceVersion},
 		client.PropagationPolicy(metav1.DeletePropagationOrphan))
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("making the StatefulSet anew for larger volumes: %w", err)
+		return fmt.Errorf("recreating the StatefulSet for larger volumes: %w", err)
 	}
 	return nil
 }
 
-// TemplateOf is what a StatefulSet that is being made anew was made from: its pods still tell.
+// TemplateOf is the template of a StatefulSet that is being recreated: its pods still show it.
 func TemplateOf(pod *corev1.Pod) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
 }

@@ -31,7 +31,7 @@ func TestWhichPodsAreOutdated(t *testing.T) {
 	}{
 		{"the cache has our last write", 2, 2, "new", true, false},
 		{"the operator has just started", 0, 2, "new", true, false},
-		{"the cache lags: nobody knows what is new", 3, 2, "new", false, false},
+		{"the cache lags: it is not known what is new", 3, 2, "new", false, false},
 		{"the controller lags", 2, 1, "new", false, false},
 		{"it was just made", 2, 2, "", false, false},
 	} {

@@ -60,14 +60,14 @@ func (s StuckObject) isHeld(uid types.UID, generation int64) bool {
 func AddStuck(remembered []StuckObject, seen StuckObject) []StuckObject {
 	seen.Restarts = 1
 	var kept []StuckObject
-	for _, one := range remembered {
+	for _, known := range remembered {
 		switch {
-		case one.isNamed(seen):
-			if one.UID == seen.UID && one.Generation == seen.Generation && one.expiresAt().After(seen.LastSeen) {
-				seen.Restarts = one.Restarts + 1
+		case known.isNamed(seen):
+			if known.UID == seen.UID && known.Generation == seen.Generation && known.expiresAt().After(seen.LastSeen) {
+				seen.Restarts = known.Restarts + 1
 			}
-		case one.expiresAt().After(seen.LastSeen):
-			kept = append(kept, one)
+		case known.expiresAt().After(seen.LastSeen):
+			kept = append(kept, known)
 		}
 	}
 	kept = append(kept, seen)

@@ -39,20 +39,21 @@ func TestAddStuck(t *testing.T) {
 		want   string // name and restarts of each
 	}{
 		{"another object is one more", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("y", "2", 1, noon)}, "x1 y1"},
-		{"the same is counted", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("y", "2", 1, noon), stuckAt("x", "1", 1, noon.Add(time.Hour))}, "y1 x2"},
-		{"a changed spec begins at one", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("x", "1", 2, noon)}, "x1"},
-		{"another object of the name begins at one", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("x", "2", 1, noon)}, "x1"},
-		{"one that has expired begins at one", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("x", "1", 1, noon.Add(stuckExpiry))}, "x1"},
+		{"the same is counted", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("y", "2", 1, noon), stuckAt("x", "1", 1, noon.Add(time.Hour))},
+			"y1 x2"},
+		{"a changed spec starts at one", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("x", "1", 2, noon)}, "x1"},
+		{"another object of the name starts at one", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("x", "2", 1, noon)}, "x1"},
+		{"one that has expired starts at one", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("x", "1", 1, noon.Add(stuckExpiry))}, "x1"},
 		{"one that has expired is forgotten", []StuckObject{stuckAt("x", "1", 1, noon), stuckAt("y", "2", 1, noon.Add(stuckExpiry))}, "y1"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			var objects []StuckObject
-			for _, one := range c.seen {
-				objects = AddStuck(objects, one)
+			for _, object := range c.seen {
+				objects = AddStuck(objects, object)
 			}
 			var got []string
-			for _, one := range objects {
-				got = append(got, one.Name+strconv.Itoa(one.Restarts))
+			for _, object := range objects {
+				got = append(got, object.Name+strconv.Itoa(object.Restarts))
 			}
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
@@ -121,7 +122,8 @@ func TestOneThatStoppedTwoLeadersIsHeld(t *testing.T) {
 			if !c.held {
 				return
 			}
-			if p := toProblem(err); p.Reason != commonv1.ReasonReconcileStuck || !p.NeedsHuman || !strings.Contains(p.Message, "2026-01-02T12:00:00Z") {
+			if p := toProblem(err); p.Reason != commonv1.ReasonReconcileStuck || !p.NeedsHuman ||
+				!strings.Contains(p.Message, "2026-01-02T12:00:00Z") {
 				t.Errorf("it says %+v", p)
 			}
 			clock.SetTime(noon.Add(stuckExpiry))
@@ -136,7 +138,10 @@ func TestOneThatStoppedTwoLeadersIsHeld(t *testing.T) {
 // All other objects come first, once a process leads.
 func TestStuckObjectsWaitForTheOthers(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(noon)
-	register := &StuckRegister{Clock: clock, Read: func(context.Context) ([]StuckObject, error) { return []StuckObject{stuckAt("x", "1", 1, noon)}, nil }}
+	register := &StuckRegister{Clock: clock, Read: func(context.Context) ([]StuckObject,
+		error) {
+		return []StuckObject{stuckAt("x", "1", 1, noon)}, nil
+	}}
 	kind := stuckOfKind{register, "Redis"}
 	kind.read()
 	delay := func(name string) time.Duration { return kind.delay(types.NamespacedName{Namespace: "a", Name: name}) }

@@ -38,37 +38,37 @@ type StuckRegister struct {
 }
 
 // ReadOnce reads the register, if no try has succeeded yet.
-func (r *StuckRegister) ReadOnce(ctx context.Context) error {
-	if r == nil || r.isComplete() {
+func (s *StuckRegister) ReadOnce(ctx context.Context) error {
+	if s == nil || s.isComplete() {
 		return nil
 	}
-	objects, err := r.Read(ctx)
+	objects, err := s.Read(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the list of stuck objects: %w", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.objects, r.complete = objects, true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.objects, s.complete = objects, true
 	return nil
 }
 
-func (r *StuckRegister) isComplete() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.complete
+func (s *StuckRegister) isComplete() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.complete
 }
 
 // find returns the object of that name, if it is remembered.
-func (r *StuckRegister) find(kind string, key types.NamespacedName) (StuckObject, bool) {
-	if r == nil {
+func (s *StuckRegister) find(kind string, key types.NamespacedName) (StuckObject, bool) {
+	if s == nil {
 		return StuckObject{}, false
 	}
-	now := r.Clock.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, one := range r.objects {
-		if one.isNamed(StuckObject{Kind: kind, Namespace: key.Namespace, Name: key.Name}) {
-			return one, now.Before(one.expiresAt())
+	now := s.Clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, object := range s.objects {
+		if object.isNamed(StuckObject{Kind: kind, Namespace: key.Namespace, Name: key.Name}) {
+			return object, now.Before(object.expiresAt())
 		}
 	}
 	return StuckObject{}, false
@@ -120,13 +120,15 @@ type heldError struct{ text string }
 func (h *heldError) Error() string { return h.text }
 
 // checkHeld returns an error while the object is not to be reconciled, and for how long that will be.
-func (r *StuckRegister) checkHeld(kind string, obj metav1.Object) (time.Duration, error) {
-	known, is := r.find(kind, types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()})
+func (s *StuckRegister) checkHeld(kind string, obj metav1.Object) (time.Duration, error) {
+	known, is := s.find(kind, types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()})
 	if !is || !known.isHeld(obj.GetUID(), obj.GetGeneration()) {
 		return 0, nil
 	}
-	return known.expiresAt().Sub(r.Clock.Now()), &heldError{fmt.Sprintf(
-		"this object is not reconciled until %s, or until its spec is changed: %d times in a row its reconciliation did not end, and the operator was "+
-			"restarted. What runs keeps running. Check what is special in the spec, and in the Secrets and ConfigMaps that it names, and report it as a "+
+	return known.expiresAt().Sub(s.Clock.Now()), &heldError{fmt.Sprintf(
+		"this object is not reconciled until %s, or until its spec is changed: %d times in a row its reconciliation did not end, and the "+
+			"operator was "+
+			"restarted. What runs keeps running. Check what is special in the spec, and in the Secrets and ConfigMaps that it names, and report "+
+			"it as a "+
 			"bug of the operator", known.expiresAt().UTC().Format(time.RFC3339), known.Restarts)}
 }

@@ -30,7 +30,8 @@ func TestIsSubset(t *testing.T) {
 		{"items of one name go by order", `{"a":[{"name":"x","v":1},{"name":"x","v":2}]}`, `{"a":[{"name":"x","v":1},{"name":"x","v":2}]}`, true},
 		{"items without names go by order", `{"a":[{"key":"x","v":1}]}`, `{"a":[{"key":"x","v":1,"w":2}]}`, true},
 		{"a selector with a key more", `{"selector":{"a":"x"}}`, `{"selector":{"a":"x","b":"y"}}`, false},
-		{"a selector with more than labels", `{"podSelector":{"matchLabels":{"a":"x"}}}`, `{"podSelector":{"matchLabels":{"a":"x"},"matchExpressions":[{"key":"b"}]}}`, false},
+		{"a selector with more than labels", `{"podSelector":{"matchLabels":{"a":"x"}}}`,
+			`{"podSelector":{"matchLabels":{"a":"x"},"matchExpressions":[{"key":"b"}]}}`, false},
 		{"a selector of all", `{"podSelector":{}}`, `{}`, true},
 		{"the same selector", `{"nodeSelector":{"a":"x"}}`, `{"nodeSelector":{"a":"x"},"c":"z"}`, true},
 	} {

@@ -25,7 +25,8 @@ type Workload struct {
 
 // StatefulSetWorkload returns the workload of a StatefulSet; refusal is its PodRefusal.
 func StatefulSetWorkload(set *appsv1.StatefulSet, pods []corev1.Pod, refusal string) Workload {
-	return Workload{Template: set.Spec.Template, Pods: pods, NoPods: refusal != "" || ptr.Deref(set.Spec.Replicas, 1) == 0 && set.Status.Replicas == 0}
+	return Workload{Template: set.Spec.Template, Pods: pods,
+		NoPods: refusal != "" || ptr.Deref(set.Spec.Replicas, 1) == 0 && set.Status.Replicas == 0}
 }
 
 // DeploymentWorkload returns the workload of a Deployment.

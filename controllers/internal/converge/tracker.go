@@ -34,7 +34,7 @@ const (
 // ReconcileTracker knows the passes that run now. One that is stuck holds its object, and a worker, until the process
 // is restarted.
 type ReconcileTracker struct {
-	// Clock tells how long a pass has run.
+	// Clock measures how long a pass has run.
 	Clock clock.PassiveClock
 
 	mu      sync.Mutex
@@ -52,17 +52,18 @@ type TrackedPass struct {
 }
 
 // Start notes a pass over an object, until the caller calls End. The context is the pass's.
-func (p *ReconcileTracker) Start(ctx context.Context, kind string, key types.NamespacedName) *TrackedPass {
-	if p == nil {
+func (r *ReconcileTracker) Start(ctx context.Context, kind string, key types.NamespacedName) *TrackedPass {
+	if r == nil {
 		return nil
 	}
-	one := &TrackedPass{tracker: p, ctx: ctx, object: StuckObject{Kind: kind, Namespace: key.Namespace, Name: key.Name}, started: p.Clock.Now()}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.running == nil {
-		p.running = map[*TrackedPass]struct{}{}
+	one := &TrackedPass{tracker: r, ctx: ctx, object: StuckObject{Kind: kind, Namespace: key.Namespace, Name: key.Name},
+		started: r.Clock.Now()}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.running == nil {
+		r.running = map[*TrackedPass]struct{}{}
 	}
-	p.running[one] = struct{}{}
+	r.running[one] = struct{}{}
 	return one
 }
 
@@ -87,20 +88,21 @@ func (t *TrackedPass) setObject(read metav1.Object) {
 }
 
 // Stuck returns an error that names the pass that has run longest, if it will never end.
-func (p *ReconcileTracker) Stuck() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (r *ReconcileTracker) Stuck() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var first *TrackedPass
-	for one := range p.running {
-		if first == nil || one.started.Before(first.started) {
-			first = one
+	for pass := range r.running {
+		if first == nil || pass.started.Before(first.started) {
+			first = pass
 		}
 	}
 	if first == nil {
 		return nil
 	}
-	if took := p.Clock.Since(first.started); took > stuckAfter {
-		return fmt.Errorf("the reconciliation of %s has run for %s: it is stuck, and a new process must continue", first.object, took.Round(time.Second))
+	if took := r.Clock.Since(first.started); took > stuckAfter {
+		return fmt.Errorf("the reconciliation of %s has run for %s: it is stuck, and a new process must continue", first.object,
+			took.Round(time.Second))
 	}
 	return nil
 }
@@ -108,34 +110,34 @@ func (p *ReconcileTracker) Stuck() error {
 // ReportUnending calls report with the objects over which a pass does not end although its context has, if it was seen
 // so in three calls. An object that was reported is not reported again, unless report fails. The caller calls it every
 // ten seconds or so: the kubelet ends this process a minute or two after unendingAfter.
-func (p *ReconcileTracker) ReportUnending(report func([]StuckObject) error) error {
-	passes, objects := p.findUnending()
+func (r *ReconcileTracker) ReportUnending(report func([]StuckObject) error) error {
+	passes, objects := r.findUnending()
 	if len(passes) == 0 {
 		return nil
 	}
 	if err := report(objects); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, one := range passes {
-		one.noted = true
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, pass := range passes {
+		pass.noted = true
 	}
 	return nil
 }
 
-func (p *ReconcileTracker) findUnending() (passes []*TrackedPass, objects []StuckObject) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.Clock.Now()
-	for one := range p.running {
-		if one.noted || one.ctx.Err() == nil || now.Sub(one.started) < unendingAfter {
+func (r *ReconcileTracker) findUnending() (passes []*TrackedPass, objects []StuckObject) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.Clock.Now()
+	for pass := range r.running {
+		if pass.noted || pass.ctx.Err() == nil || now.Sub(pass.started) < unendingAfter {
 			continue
 		}
-		if one.sightings++; one.sightings >= unendingSightings {
-			seen := one.object
+		if pass.sightings++; pass.sightings >= unendingSightings {
+			seen := pass.object
 			seen.LastSeen = now
-			passes, objects = append(passes, one), append(objects, seen)
+			passes, objects = append(passes, pass), append(objects, seen)
 		}
 	}
 	return passes, objects

@@ -36,27 +36,28 @@ func TestAStuckPassIsFound(t *testing.T) {
 	want("shop/b")
 	b.End()
 	want("")
-	passes.Start(t.Context(), "Redis", types.NamespacedName{Namespace: "shop", Name: "a"}).End() // many short ones over one object are none that is long
+	// many short ones over one object are none that is long
+	passes.Start(t.Context(), "Redis", types.NamespacedName{Namespace: "shop", Name: "a"}).End()
 	later(stuckAfter)
 	passes.Start(t.Context(), "Redis", types.NamespacedName{Namespace: "shop", Name: "a"})
 	want("")
 }
 
-func TestNobodyNeedsToAskForPasses(t *testing.T) {
+func TestATrackerIsOptional(t *testing.T) {
 	var passes *ReconcileTracker
 	pass := passes.Start(t.Context(), "Redis", types.NamespacedName{})
 	pass.setObject(&metav1.ObjectMeta{})
 	pass.End()
 }
 
-// A pass is noted once its context has ended long ago, it was seen to go on in three looks, and noting it succeeds.
+// A pass is noted once its context has ended long ago, it was seen to continue in three looks, and noting it succeeds.
 func TestAnUnendingPassIsReportedOnce(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(noon)
 	passes := &ReconcileTracker{Clock: clock}
 	ctx, cancel := context.WithCancel(t.Context())
 	pass := passes.Start(ctx, "Redis", types.NamespacedName{Namespace: "shop", Name: "a"})
 	pass.setObject(&metav1.ObjectMeta{UID: "1", Generation: 7})
-	passes.Start(t.Context(), "Redis", types.NamespacedName{Namespace: "shop", Name: "not told to end"})
+	passes.Start(t.Context(), "Redis", types.NamespacedName{Namespace: "shop", Name: "not asked to end"})
 	var got []StuckObject
 	look := func(err error) error {
 		return passes.ReportUnending(func(objects []StuckObject) error {
@@ -66,7 +67,7 @@ func TestAnUnendingPassIsReportedOnce(t *testing.T) {
 	}
 	clock.SetTime(noon.Add(time.Hour)) // as if the process had been stopped
 	cancel()
-	passes.Start(ctx, "Redis", types.NamespacedName{Namespace: "shop", Name: "just begun"})
+	passes.Start(ctx, "Redis", types.NamespacedName{Namespace: "shop", Name: "just started"})
 	for range unendingSightings - 1 {
 		if err := look(nil); err != nil || got != nil {
 			t.Fatalf("reported too early: %v, %v", got, err)

@@ -18,7 +18,8 @@ func TestWhatTheCacheTrimmedIsReadLive(t *testing.T) {
 	}{
 		{"small: the API server is not asked", deploymentOf(1, nil), deploymentOf(2, nil), 1},
 		{"trimmed", deploymentOf(1, map[string]string{TrimmedAnnotation: "true"}), deploymentOf(2, nil), 2},
-		{"somebody forged the annotation", deploymentOf(2, map[string]string{TrimmedAnnotation: "true"}), deploymentOf(2, map[string]string{TrimmedAnnotation: "true"}), 2},
+		{"somebody forged the annotation", deploymentOf(2, map[string]string{TrimmedAnnotation: "true"}),
+			deploymentOf(2, map[string]string{TrimmedAnnotation: "true"}), 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			reader := WithTrimmedRead(fake.NewClientBuilder().WithObjects(c.cached).Build(), fake.NewClientBuilder().WithObjects(c.live).Build())

@@ -25,13 +25,13 @@ func (v *verdict) holds(other verdict, now time.Time) bool {
 
 // Judge returns what judge finds in the user's Secret of that name: an identity, or what is wrong with it. recheckAfter is how soon
 // that may change by itself; 0 is never. judge is called again only if the Secret, the owner's generation or the time asks for it.
-func (s *UserSecrets) Judge(ctx context.Context, owner Object, name string, judge func(data map[string][]byte) (pki.Identity, string),
+func (u *UserSecrets) Judge(ctx context.Context, owner Object, name string, judge func(data map[string][]byte) (pki.Identity, string),
 	now time.Time) (found pki.Identity, problem string, recheckAfter time.Duration, err error) {
-	content, err := s.content(ctx, owner, name)
+	content, err := u.content(ctx, owner, name)
 	if err != nil {
 		return pki.Identity{}, "", 0, err
 	}
-	known, unlock := s.judged.Lock(owner)
+	known, unlock := u.judged.Lock(owner)
 	v := *known
 	unlock()
 	if asked := (verdict{secret: name, resourceVersion: content.resourceVersion, generation: owner.GetGeneration()}); !v.holds(asked, now) {
@@ -41,7 +41,7 @@ func (s *UserSecrets) Judge(ctx context.Context, owner Object, name string, judg
 		if next := pki.NextChange(content.Data, now); next > 0 {
 			v.until = now.Add(next)
 		}
-		known, unlock = s.judged.Lock(owner)
+		known, unlock = u.judged.Lock(owner)
 		*known = v
 		unlock()
 	}

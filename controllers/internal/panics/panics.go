@@ -16,7 +16,7 @@ import (
 // controller_runtime_reconcile_panics_total.
 var recoveredPanics = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "mainstay_recovered_panics_total",
-	Help: "Panics that were recovered beside a reconciliation, by what was done. Each is a bug: the log has its stack.",
+	Help: "Panics that were recovered outside of a reconciliation, by what was done. Each is a bug: the log has its stack.",
 }, []string{"doing"})
 
 // ErrRecovered is the error that a panic becomes.

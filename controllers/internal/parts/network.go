@@ -26,7 +26,7 @@ func BackupPeer(kind string) *networkingv1ac.NetworkPolicyPeerApplyConfiguration
 		WithMatchLabels(map[string]string{LabelName: kind, LabelManagedBy: ManagedBy}))
 }
 
-// NetworkPolicy admits the chosen peers, or else the pods of the namespace, and whoever the kind itself needs. ports
+// NetworkPolicy admits the chosen peers, or else the pods of the namespace, and the peers that the kind itself needs. ports
 // are those of the containers.
 func NetworkPolicy(kind, instance string, chosen *commonv1.NetworkPolicy, ports []networkingv1.NetworkPolicyPort,
 	needed ...*networkingv1ac.NetworkPolicyPeerApplyConfiguration) *networkingv1ac.NetworkPolicyApplyConfiguration {

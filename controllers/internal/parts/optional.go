@@ -26,16 +26,16 @@ func NewOptionalObject(kind, instance string, of metav1ac.TypeMetaApplyConfigura
 func (*OptionalObject) IsApplyConfiguration() {}
 
 // GetAPIVersion returns the group and version.
-func (c *OptionalObject) GetAPIVersion() *string { return c.APIVersion }
+func (o *OptionalObject) GetAPIVersion() *string { return o.APIVersion }
 
 // GetKind returns the type's name.
-func (c *OptionalObject) GetKind() *string { return c.Kind }
+func (o *OptionalObject) GetKind() *string { return o.Kind }
 
 // GetName returns the object's name.
-func (c *OptionalObject) GetName() *string { return c.Name }
+func (o *OptionalObject) GetName() *string { return o.Name }
 
 // AskedBy returns the field of the owner's spec that asks for it.
-func (c *OptionalObject) AskedBy() string { return c.Field }
+func (o *OptionalObject) AskedBy() string { return o.Field }
 
 // ServiceMonitorType is what the Prometheus operator reads,
 // https://prometheus-operator.dev/docs/api-reference/api/#monitoring.coreos.com/v1.ServiceMonitor

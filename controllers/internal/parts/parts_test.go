@@ -81,7 +81,8 @@ func TestSelectorsBearNoVersion(t *testing.T) {
 	if got := SelectorString("memcached", "a"); got != "app.kubernetes.io/instance=a,app.kubernetes.io/name=memcached" {
 		t.Error(got)
 	}
-	if got := encode(t, LabelSelector("memcached", "a")); got != `{"matchLabels":{"app.kubernetes.io/instance":"a","app.kubernetes.io/name":"memcached"}}` {
+	if got := encode(t, LabelSelector("memcached",
+		"a")); got != `{"matchLabels":{"app.kubernetes.io/instance":"a","app.kubernetes.io/name":"memcached"}}` {
 		t.Error(got)
 	}
 }
@@ -155,7 +156,8 @@ func TestPreStopSleep(t *testing.T) {
 		{"no grace", ptr.To[int64](0), `{"name":"a"}`},
 		{"next to none", ptr.To[int64](1), `{"name":"a"}`},
 	} {
-		got := encode(t, WithPreStopSleep(corev1ac.Container().WithName("a"), PreStopSeconds(commonv1.PodOptions{TerminationGracePeriodSeconds: c.grace})))
+		got := encode(t, WithPreStopSleep(corev1ac.Container().WithName("a"),
+			PreStopSeconds(commonv1.PodOptions{TerminationGracePeriodSeconds: c.grace})))
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %s", c.reason, got)
 		}
@@ -183,23 +185,26 @@ func encode(t *testing.T, value any) string {
 func TestNetworkPolicyLetsTheNamespaceInUnlessOthersAreChosen(t *testing.T) {
 	ports := []networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromString("http"))}}
 	text := encode(t, NetworkPolicy("easyservice", "a", &commonv1.NetworkPolicy{}, ports))
-	for _, said := range []string{`"from":[{"podSelector":{}}]`, `"ports":[{"port":"http"}]`, `"policyTypes":["Ingress"]`, `"app.kubernetes.io/instance":"a"`} {
+	for _, said := range []string{`"from":[{"podSelector":{}}]`, `"ports":[{"port":"http"}]`, `"policyTypes":["Ingress"]`,
+		`"app.kubernetes.io/instance":"a"`} {
 		if !strings.Contains(text, said) {
 			t.Errorf("no %s in %s", said, text)
 		}
 	}
 	if text := encode(t, NetworkPolicy("easyservice", "a", &commonv1.NetworkPolicy{}, nil)); strings.Contains(text, "ingress") {
-		t.Error("without ports nobody is let in: ", text)
+		t.Error("without ports no peer is admitted: ", text)
 	}
 	chosen := &commonv1.NetworkPolicy{From: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}}}}
 	needed := networkingv1ac.NetworkPolicyPeer().WithNamespaceSelector(metav1ac.LabelSelector())
-	if text := encode(t, NetworkPolicy("redis", "a", chosen, ports, needed)); !strings.Contains(text, `"from":[{"ipBlock":{"cidr":"10.0.0.0/8"}},{"namespaceSelector":{}}]`) {
+	if text := encode(t, NetworkPolicy("redis", "a", chosen, ports, needed)); !strings.Contains(text,
+		`"from":[{"ipBlock":{"cidr":"10.0.0.0/8"}},{"namespaceSelector":{}}]`) {
 		t.Error(text)
 	}
 }
 
 func TestServiceMonitorFindsTheService(t *testing.T) {
-	monitor := ServiceMonitor("redis", "a", &commonv1.ServiceMonitor{Labels: map[string]string{"release": "p", LabelInstance: "stolen"}, Interval: "30s"}, "metrics", "/metrics")
+	monitor := ServiceMonitor("redis", "a", &commonv1.ServiceMonitor{Labels: map[string]string{"release": "p", LabelInstance: "stolen"},
+		Interval: "30s"}, "metrics", "/metrics")
 	text := encode(t, monitor)
 	for _, said := range []string{
 		`"apiVersion":"monitoring.coreos.com/v1"`, `"kind":"ServiceMonitor"`, `"name":"a"`, `"release":"p"`, `"app.kubernetes.io/instance":"a"`,

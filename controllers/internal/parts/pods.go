@@ -80,14 +80,14 @@ func Container(name, image string, options commonv1.PodOptions) *corev1ac.Contai
 	return container
 }
 
-// PreStopSeconds returns for how many seconds a container should go on serving when its pod is to end: the end and the
+// PreStopSeconds returns for how many seconds a container should continue to serve when its pod is to end: the end and the
 // news of it set out at the same time, and SIGTERM would arrive first. It is at most half of the pod's grace period.
 func PreStopSeconds(options commonv1.PodOptions) int64 {
 	const enough, grace = 5, 30 // grace is the API server's default
 	return min(enough, ptr.Deref(options.TerminationGracePeriodSeconds, grace)/2)
 }
 
-// WithPreStopSleep keeps a container serving for so many seconds before it is told to end.
+// WithPreStopSleep keeps a container serving for so many seconds before it is asked to end.
 func WithPreStopSleep(container *corev1ac.ContainerApplyConfiguration, seconds int64) *corev1ac.ContainerApplyConfiguration {
 	if seconds == 0 {
 		return container
@@ -97,7 +97,8 @@ func WithPreStopSleep(container *corev1ac.ContainerApplyConfiguration, seconds i
 }
 
 // topologySpread returns the user's constraints, or a soft spread over hosts and zones.
-func topologySpread(kind, instance string, chosen []corev1.TopologySpreadConstraint) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
+func topologySpread(kind, instance string,
+	chosen []corev1.TopologySpreadConstraint) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	if len(chosen) > 0 {
 		return ToApplyConfigs[corev1ac.TopologySpreadConstraintApplyConfiguration](chosen)
 	}

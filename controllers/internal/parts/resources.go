@@ -31,7 +31,7 @@ func MarkDefaults(template *corev1ac.PodTemplateSpecApplyConfiguration, d Defaul
 }
 
 // HelperResources are those of an init container that copies one program of some 50 MB into the pod and ends. An init container
-// counts only as far as it takes more than the containers that run later do together.
+// counts only if it takes more than the containers that run later do together.
 func HelperResources() corev1.ResourceRequirements { return Resources("10m", "16Mi", "500m", "64Mi") }
 
 // Resources returns requests and limits; a limit of "" is none.

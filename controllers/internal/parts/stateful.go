@@ -10,7 +10,7 @@ import (
 const AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 
 // WithRestartedAt keeps in a template when a human asked for new pods, as they wrote it; "" is never. A StatefulSet that is made
-// anew would forget it, and all its pods would look outdated.
+// again would forget it, and all its pods would look outdated.
 func WithRestartedAt(template *corev1ac.PodTemplateSpecApplyConfiguration, restartedAt string) *corev1ac.PodTemplateSpecApplyConfiguration {
 	if restartedAt == "" {
 		return template

@@ -10,7 +10,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-func TestRestartedAtIsKeptBesideTheUsersAnnotations(t *testing.T) {
+func TestRestartedAtIsKeptWithTheUsersAnnotations(t *testing.T) {
 	options := commonv1.PodOptions{PodAnnotations: map[string]string{"team": "a"}}
 	for restartedAt, want := range map[string]string{
 		"":     `{"team":"a"}`,
@@ -25,7 +25,8 @@ func TestRestartedAtIsKeptBesideTheUsersAnnotations(t *testing.T) {
 
 func TestClaimTemplate(t *testing.T) {
 	const start = `{"metadata":{"name":"data","namespace":"","labels":{"app.kubernetes.io/instance":"r",` +
-		`"app.kubernetes.io/managed-by":"mainstay-operator","app.kubernetes.io/name":"redis"}},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}`
+		`"app.kubernetes.io/managed-by":"mainstay-operator","app.kubernetes.io/name":"redis"}},` +
+		`"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}`
 	for _, c := range []struct {
 		name  string
 		class *string

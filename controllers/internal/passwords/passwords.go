@@ -13,7 +13,7 @@ import (
 const (
 	// SecretField is the field that names the Secret with the password, as messages name it.
 	SecretField = "auth.secretName"
-	// Overlap is how long a login is accepted beside the one that replaced it. Kubelet brings a changed Secret into mounted
+	// Overlap is how long a login is accepted next to the one that replaced it. Kubelet brings a changed Secret into mounted
 	// files within its sync period, 1 min, and the delay of its cache,
 	// https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod;
 	// the rest is for applications that look at the file now and then.
@@ -22,8 +22,8 @@ const (
 	SecretReread = 5 * time.Second
 )
 
-// FromSecret returns the password in the data of a user's Secret of that name, of at most so many bytes, or tells people what they
-// have to mend. Nil data means that there is no such Secret.
+// FromSecret returns the password in the data of a user's Secret of that name, of at most so many bytes, or says what users
+// have to fix. Nil data means that there is no such Secret.
 func FromSecret(name string, data map[string][]byte, maxBytes int) (password, problem string) {
 	password = string(data[corev1.BasicAuthPasswordKey])
 	switch {

@@ -20,7 +20,7 @@ import (
 const (
 	// authorityLife is for how long an authority vouches for others, leafLife for how long a certificate of its own is valid.
 	authorityLife, leafLife = 10 * 365 * 24 * time.Hour, 365 * 24 * time.Hour
-	// clockSkew is how far behind the clock of whoever judges a new certificate may be.
+	// clockSkew is how far behind the clock of a peer that checks a new certificate may be.
 	clockSkew = 5 * time.Minute
 )
 
@@ -69,8 +69,8 @@ func Fingerprint(c *x509.Certificate) string {
 func Fingerprints(text []byte) []string {
 	var all []string
 	certificates, _ := measured.Bundle(text)
-	for _, one := range certificates {
-		all = append(all, Fingerprint(one))
+	for _, certificate := range certificates {
+		all = append(all, Fingerprint(certificate))
 	}
 	return all
 }
@@ -113,5 +113,6 @@ func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (cert
 	if err != nil {
 		return nil, nil, err
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret}), nil
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret}), nil
 }

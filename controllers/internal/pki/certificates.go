@@ -13,7 +13,7 @@ import (
 // Certificates are those of one object whose certificate is in a Secret of the user's.
 type Certificates struct {
 	Published    Identity      // what our own Secret gives to the servers, and the operator shows
-	Wanted       Identity      // what the user's Secret says, as far as it is of use
+	Wanted       Identity      // what the user's Secret says, if it is of use
 	Problem      string        // with the user's Secret
 	RecheckAfter time.Duration // how soon to look at that again; 0 is never
 }
@@ -34,7 +34,7 @@ func (c Certificates) NextIdentity(now time.Time) Identity {
 	return c.Wanted
 }
 
-// IsRenewal reports whether the same authority vouches for the next certificate, so that nobody has
+// IsRenewal reports whether the same authority vouches for the next certificate, so that no client has
 // to learn to trust another. A server that does not answer holds nothing up then, least of
 // all until the certificate expires by which the operator would have to reach it.
 func (c Certificates) IsRenewal() bool {

@@ -13,7 +13,8 @@ import (
 // another, each as a server and as a client.
 func TestCertificatesChangeOver(t *testing.T) {
 	one, two := authority.New("one"), authority.New("two")
-	old, renewed, other, third := identityOf(issue(one)), identityOf(issue(one)), identityOf(issue(two)), identityOf(issue(authority.New("three")))
+	old, renewed, other, third := identityOf(issue(one)), identityOf(issue(one)), identityOf(issue(two)),
+		identityOf(issue(authority.New("three")))
 	both := other
 	both.Authorities = append(bytes.Clone(two.PEM()), one.PEM()...)
 	for _, c := range []struct {

@@ -45,7 +45,7 @@ func keyWithoutCRT(t *testing.T) []byte {
 	return inPEM("RSA PRIVATE KEY", der)
 }
 
-// What a user's Secret costs is refused by name, and what the servers have been given already goes on.
+// What a user's Secret costs is refused by name, and what the servers already have stays in use.
 func TestACostlySecretIsRefusedByName(t *testing.T) {
 	by, now := authority.New("one"), time.Now()
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestACostlySecretIsRefusedByName(t *testing.T) {
 	}
 }
 
-// An authority after the other was published beside the last: together they are more than one Secret of a user's may have.
+// One authority after another was published next to the last: together they are more than one Secret of a user's may have.
 func TestPublishedAuthoritiesMayBeMoreThanAUsers(t *testing.T) {
 	published := identityOf(issue(authority.New("one")))
 	for i := range 30 {
@@ -95,7 +95,8 @@ func crossSigned(t *testing.T) Identity {
 	}
 	certificate := func(i int64) []byte {
 		// One name for all. They differ by their SAN, or Go would see that one is in the chain already.
-		template := &x509.Certificate{SerialNumber: big.NewInt(i), Subject: pkix.Name{CommonName: host}, DNSNames: append([]string{host, fmt.Sprint(i)}, names...),
+		template := &x509.Certificate{SerialNumber: big.NewInt(i), Subject: pkix.Name{CommonName: host},
+			DNSNames:            append([]string{host, fmt.Sprint(i)}, names...),
 			PermittedDNSDomains: append([]string{host, fmt.Sprint(i)}, names...), IsCA: true, BasicConstraintsValid: true,
 			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -145,7 +146,8 @@ func TestAServerThatShowsTooManyCertificates(t *testing.T) {
 	for len(chain) <= measured.MaxCertificates {
 		chain = append(chain, chain[0])
 	}
-	if err := config.VerifyConnection(tls.ConnectionState{PeerCertificates: chain}); err == nil || !strings.Contains(err.Error(), "17 certificates") {
+	if err := config.VerifyConnection(tls.ConnectionState{PeerCertificates: chain}); err == nil ||
+		!strings.Contains(err.Error(), "17 certificates") {
 		t.Errorf("of 17: %v", err)
 	}
 }

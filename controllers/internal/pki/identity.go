@@ -43,7 +43,7 @@ func (i Identity) ContentHash() string {
 	return hex.EncodeToString(sum[:])[:16]
 }
 
-// FromSecret returns what a user's Secret of that name holds, or says what has to be mended. The certificate must name
+// FromSecret returns what a user's Secret of that name holds, or says what has to be fixed. The certificate must name
 // each of the hosts, and with asClient it must be good for showing to servers, too.
 func FromSecret(name string, data map[string][]byte, hosts []string, asClient bool, now time.Time) (Identity, string) {
 	if data == nil {
@@ -62,14 +62,14 @@ func FromSecret(name string, data map[string][]byte, hosts []string, asClient bo
 	return found, ""
 }
 
-// NextChange returns how soon the verdict on a user's Secret may change: a moment after one of its certificates begins
-// or ends. 0 means never.
+// NextChange returns how soon the verdict on a user's Secret may change: a moment after one of its certificates becomes valid
+// or expires. 0 means never.
 func NextChange(data map[string][]byte, now time.Time) time.Duration {
 	var next time.Duration
 	for _, key := range []string{corev1.TLSCertKey, CACertKey} {
 		chain, _ := measured.Bundle(data[key]) // which no time makes good, when it cannot be read
-		for _, one := range chain {
-			for _, turn := range []time.Time{one.NotBefore, one.NotAfter} {
+		for _, certificate := range chain {
+			for _, turn := range []time.Time{certificate.NotBefore, certificate.NotAfter} {
 				if left := turn.Add(validityMargin).Sub(now); left > 0 && (next == 0 || left < next) {
 					next = left
 				}
@@ -96,9 +96,9 @@ func MergeAuthorities(a, b Identity) []byte {
 func SelectAuthorities(authorities []byte, fingerprints []string) []byte {
 	var selected bytes.Buffer
 	all, _ := measured.Bundle(authorities) // none of what cannot be read
-	for _, one := range all {
-		if slices.Contains(fingerprints, Fingerprint(one)) {
-			_ = pem.Encode(&selected, &pem.Block{Type: "CERTIFICATE", Bytes: one.Raw}) // a buffer takes all
+	for _, authority := range all {
+		if slices.Contains(fingerprints, Fingerprint(authority)) {
+			_ = pem.Encode(&selected, &pem.Block{Type: "CERTIFICATE", Bytes: authority.Raw}) // a buffer takes all
 		}
 	}
 	return selected.Bytes()

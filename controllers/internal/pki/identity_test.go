@@ -36,7 +36,7 @@ func TestWhatASecretMustHold(t *testing.T) {
 		problem string
 	}{
 		{"all that is needed", good, false, ""},
-		{"and for clients", good, true, ""},
+		{"all that clients need", good, true, ""},
 		{"no Secret", nil, false, `there is no Secret "chosen"`},
 		{"an empty one", map[string][]byte{}, false, `no key "tls.crt"`},
 		{"no authority", but("ca.crt", nil), false, `no key "ca.crt"`},
@@ -51,7 +51,8 @@ func TestWhatASecretMustHold(t *testing.T) {
 		{"not yet valid", issue(by, func(c *x509.Certificate) { c.NotBefore = now.Add(time.Minute) }), false, "is not valid before"},
 		{"of no use to clients, who show none", forServers, false, ""},
 		{"of no use to clients", forServers, true, "tls.clientAuth"},
-		{"of no use to servers", issue(by, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), false, "not for servers"},
+		{"of no use to servers", issue(by, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), false,
+			"not for servers"},
 		{"of any use", issue(by, func(c *x509.Certificate) { c.ExtKeyUsage = nil }), true, ""},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -70,7 +71,7 @@ func TestNextChange(t *testing.T) {
 	// The certificate holds an hour, the authority two. Their times are whole seconds.
 	now := time.Now().Truncate(time.Second)
 	by := authority.New("one")
-	begins := func(at time.Time) map[string][]byte {
+	starts := func(at time.Time) map[string][]byte {
 		return issue(by, func(c *x509.Certificate) { c.NotBefore = at })
 	}
 	for _, c := range []struct {
@@ -81,13 +82,14 @@ func TestNextChange(t *testing.T) {
 	}{
 		{"no Secret", nil, 0, 0},
 		{"no certificates", map[string][]byte{"tls.crt": []byte("words"), "ca.crt": []byte("words")}, 0, 0},
-		{"when it begins", begins(now.Add(time.Minute)), 0, time.Minute + time.Second},
-		{"just when it begins", begins(now), 0, time.Second},
+		{"when it starts", starts(now.Add(time.Minute)), 0, time.Minute + time.Second},
+		{"just when it starts", starts(now), 0, time.Second},
 		{"when it ends", issue(by), 0, time.Hour + time.Second},
 		{"just when it ends", issue(by), time.Hour, time.Second},
 		{"when its authority ends, which it shall outlive", issue(by), time.Hour + time.Minute, time.Hour - time.Minute + time.Second},
 		{"never, when all have ended", issue(by), 2*time.Hour + time.Minute, 0},
-		{"in the year 9999", issue(by, func(c *x509.Certificate) { c.NotAfter = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC) }), 3 * time.Hour, 1<<63 - 1},
+		{"in the year 9999", issue(by, func(c *x509.Certificate) { c.NotAfter = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC) }),
+			3 * time.Hour, 1<<63 - 1},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			// What is issued is so some moments after now was taken.
@@ -105,8 +107,9 @@ func TestEachHostIsNamed(t *testing.T) {
 		hosts []string
 		want  string
 	}{
-		"all":          {[]string{host, "a-0.a-headless.ns.svc", "a-1.a-headless.ns.svc"}, ""},
-		"but the last": {[]string{host, "a-0.a-headless.ns.svc", "a-0.b-headless.ns.svc"}, `Secret "chosen": the certificate does not name a-0.b-headless.ns.svc`},
+		"all": {[]string{host, "a-0.a-headless.ns.svc", "a-1.a-headless.ns.svc"}, ""},
+		"the last is missing": {[]string{host, "a-0.a-headless.ns.svc", "a-0.b-headless.ns.svc"},
+			`Secret "chosen": the certificate does not name a-0.b-headless.ns.svc`},
 	} {
 		if _, problem := FromSecret("chosen", data, c.hosts, false, now); problem != c.want {
 			t.Errorf("%s: got %q", reason, problem)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// RetryAfter is the time between attempts to grow a volume that may not grow: nothing tells the operator when the storage class
+// RetryAfter is the time between attempts to grow a volume that may not grow: nothing reports to the operator when the storage class
 // comes to allow it.
 const RetryAfter = 30 * time.Second
 

@@ -79,7 +79,8 @@ func TestResizing(t *testing.T) {
 		{"they are to grow", nil, claim("a-0", "1Gi", "1Gi"), claim("a-1", "1Gi", "1Gi"), "",
 			[]string{"True", commonv1.ReasonResizing, "the volumes of a-0, a-1 are to grow to 2Gi"}, commonv1.ReasonRollingOut},
 		{"the storage says what it waits for", nil, claim("a-0", "2Gi", "2Gi"), waiting, "",
-			[]string{"True", commonv1.ReasonResizing, "the volumes of a-1 are to grow to 2Gi (data-a-1: waiting for the node)"}, commonv1.ReasonRollingOut},
+			[]string{"True", commonv1.ReasonResizing, "the volumes of a-1 are to grow to 2Gi (data-a-1: waiting for the node)"},
+			commonv1.ReasonRollingOut},
 		{"one may not grow", nil, claim("a-0", "1Gi", "1Gi"), waiting, "storage.size: no",
 			[]string{"True", commonv1.ReasonRefusedByServer, "storage.size: no"}, commonv1.ReasonRefusedByServer},
 		{"they have grown", was, claim("a-0", "2Gi", "2Gi"), claim("a-1", "2Gi", "2Gi"), "",
@@ -126,14 +127,15 @@ func TestVolumesDoNotShrink(t *testing.T) {
 		var list []metav1.Condition
 		RefuseShrinking(&list, 1, resource.MustParse(c.asked), c.set)
 		degraded := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
-		if (degraded != nil) != (c.says != "") || degraded != nil && (degraded.Message != c.says || degraded.Reason != commonv1.ReasonInvalidSpec) {
+		if (degraded != nil) != (c.says != "") || degraded != nil &&
+			(degraded.Message != c.says || degraded.Reason != commonv1.ReasonInvalidSpec) {
 			t.Errorf("%s: %v", c.asked, list)
 		}
 	}
 }
 
 // One that is being deleted is not deleted again.
-func TestOnlyASetThatStandsIsMadeAnew(t *testing.T) {
+func TestOnlyAnExistingStatefulSetIsRecreated(t *testing.T) {
 	set := setOf("1Gi")
 	if size, stands := MadeFor(&appsv1.StatefulSet{}); stands {
 		t.Errorf("without volumes it was made for %s", size.String())
@@ -175,7 +177,8 @@ func TestSizesAreComparedWithoutComputingThem(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"1.5Gi", "1536Mi", 0}, {"1Gi", "1G", 1}, {huge, "1Gi", 1}, {"1Gi", huge, -1}, {huge, huge, 0}, {"9223372036854775807", "9223372036854775806", 1}} {
+	}{{"1.5Gi", "1536Mi", 0}, {"1Gi", "1G", 1}, {huge, "1Gi", 1}, {"1Gi", huge, -1}, {huge, huge, 0},
+		{"9223372036854775807", "9223372036854775806", 1}} {
 		if is := compare(resource.MustParse(c.a), resource.MustParse(c.b)); is != c.want {
 			t.Errorf("%s and %s: %d", c.a, c.b, is)
 		}

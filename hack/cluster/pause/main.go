@@ -1,5 +1,5 @@
 // Command pause is the process that holds a pod's namespaces open: it waits to
-// be told to stop, and reaps what the pod's other processes leave behind.
+// be asked to stop, and reaps what the pod's other processes leave behind.
 package main
 
 import (

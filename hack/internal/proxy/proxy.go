@@ -17,7 +17,7 @@ const (
 const local = "localhost,127.0.0.0/8," + Pods + "," + Services + ",.svc,.cluster.local"
 
 // Bypass has this process, and all that it starts, reach the local cluster directly,
-// beside what the user reaches so already. The variable is his in one of two spellings.
+// in addition to what the user reaches so already. The variable is his in one of two spellings.
 func Bypass() error {
 	direct := local
 	if his := cmp.Or(os.Getenv("NO_PROXY"), os.Getenv("no_proxy")); his != "" {

@@ -19,6 +19,6 @@ func TestWaitingStopsWhenThereIsNoHope(t *testing.T) {
 		t.Error(calls, err)
 	}
 	if err := For(t.Context(), time.Millisecond, time.Millisecond, func(context.Context) error { return cause }); !errors.Is(err, cause) {
-		t.Error("when time is over the last cause is told, not", err)
+		t.Error("when time is over the last cause is reported, not", err)
 	}
 }

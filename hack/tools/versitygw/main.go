@@ -30,7 +30,7 @@ func main() {
 
 func serve(address, folder, attributes, certificate, key string) error {
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() { // whoever started it may be killed: nothing is left running
+	go func() { // its parent may be killed: nothing is left running
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()

@@ -27,7 +27,7 @@ const (
 	bareSize = 3
 )
 
-// bare is an etcd without an operator: a StatefulSet whose members know each other from the beginning. One history at a time
+// bare is an etcd without an operator: a StatefulSet whose members know each other from the start. One history at a time
 // breaks it.
 type bare struct {
 	*target
@@ -57,7 +57,7 @@ func newBare(t *testing.T) *bare {
 	}
 	b.clients = made
 	t.Cleanup(made.close)
-	if err := made.begin(t.Context()); err != nil {
+	if err := made.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -105,7 +105,8 @@ func (b *bare) create(ctx context.Context) error {
 	}
 	service := func(name, ip string) *corev1.Service {
 		return &corev1.Service{ObjectMeta: meta(name), Spec: corev1.ServiceSpec{
-			ClusterIP: ip, PublishNotReadyAddresses: ip != "", Selector: meta(name).Labels, Ports: []corev1.ServicePort{{Name: "client", Port: clientPort}}}}
+			ClusterIP: ip, PublishNotReadyAddresses: ip != "", Selector: meta(name).Labels,
+			Ports: []corev1.ServicePort{{Name: "client", Port: clientPort}}}}
 	}
 	for _, s := range []*corev1.Service{service(bareName, ""), service(bareName+"-headless", corev1.ClusterIPNone)} {
 		if err := k8s.Create(ctx, s); err != nil {
@@ -127,7 +128,8 @@ func (b *bare) create(ctx context.Context) error {
 			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(volumeSize)}}}}},
 		Template: corev1.PodTemplateSpec{ObjectMeta: meta(""), Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: program, Image: image, Command: b.command(),
-			Env:          []corev1.EnvVar{{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}},
+			Env: []corev1.EnvVar{{Name: "POD_NAME",
+				ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}},
 			VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: dataFolder}},
 			ReadinessProbe: &corev1.Probe{PeriodSeconds: 2, TimeoutSeconds: 5, FailureThreshold: 2, ProbeHandler: corev1.ProbeHandler{
 				HTTPGet: &corev1.HTTPGetAction{Path: "/readyz", Port: intstr.FromInt32(clientPort)}}},

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// keyPrefix begins all keys.
+	// keyPrefix starts all keys.
 	keyPrefix = "key-"
 	// writePause is between two writes of a writer that knows all members, writePauseOfService of one that knows the Service.
 	// With the mixed clients that makes some 90 requests a second.
@@ -24,14 +24,14 @@ const (
 	mixedLimit = time.Second
 	// leaseTTL in seconds is so long that none expires: the judge would not know why its keys are gone.
 	leaseTTL = 7200
-	// enoughWrites tell that writes go on.
+	// enoughWrites show that writes continue.
 	enoughWrites = 20
 	// mixedClients is how many clients use the same keys.
 	mixedClients = 2
 )
 
 // writer writes one key again and again, and measures how long it waits between two acknowledged writes. No value is written
-// twice, so that the judge can tell whether a write without an answer has happened.
+// twice, so that the judge can see whether a write without an answer has happened.
 type writer struct {
 	client *client.RecordingClient
 	ids    identity.Provider
@@ -80,12 +80,12 @@ func (w *writer) gap() time.Duration {
 	return longest
 }
 
-// goesOn waits until so many more writes are acknowledged.
+// continues waits until so many more writes are acknowledged.
 func (w *writer) goesOn(ctx context.Context, more int) error {
-	begun := w.written()
+	started := w.written()
 	err := poll(ctx, func(context.Context) error {
-		if now := w.written(); now < begun+more {
-			return fmt.Errorf("%d writes were acknowledged", now-begun)
+		if now := w.written(); now < started+more {
+			return fmt.Errorf("%d writes were acknowledged", now-started)
 		}
 		return nil
 	})
@@ -189,7 +189,7 @@ func (m *mixed) revoke(ctx context.Context) error {
 	return err
 }
 
-// follow watches all keys from their first revision on until ctx ends, and goes on where a watch has ended.
+// follow watches all keys from their first revision on until ctx ends, and continues where a watch has ended.
 func follow(ctx context.Context, c *client.RecordingClient) {
 	next := int64(2)
 	for ctx.Err() == nil {
@@ -220,7 +220,7 @@ func allWrites(ctx context.Context, c *client.RecordingClient, upTo int64) (map[
 	return nil, errors.Join(ctx.Err(), fmt.Errorf("the watch ended before revision %d", upTo))
 }
 
-// every calls f again and again, with a pause between two beginnings, until ctx ends.
+// every calls f again and again, with a pause between two starts, until ctx ends.
 func every(ctx context.Context, pause time.Duration, f func()) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -233,7 +233,7 @@ func every(ctx context.Context, pause time.Duration, f func()) {
 	}
 }
 
-// clients use one cluster, and what they are told is recorded.
+// clients use one cluster, and the replies that they get are recorded.
 type clients struct {
 	set          *client.ClientSet
 	first        *client.RecordingClient
@@ -263,8 +263,8 @@ func newClients(set *client.ClientSet, members, service []string) (*clients, err
 	return c, failed
 }
 
-// begin with a read that finds nothing, by which the judge knows that it is told of all.
-func (c *clients) begin(ctx context.Context) error {
+// start with a read that finds nothing, by which the judge knows that it sees all.
+func (c *clients) start(ctx context.Context) error {
 	if err := poll(ctx, func(ctx context.Context) error {
 		_, err := c.first.Get(ctx, keyPrefix)
 		return err

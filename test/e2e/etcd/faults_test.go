@@ -25,11 +25,11 @@ type faultRow struct {
 	bare  bool // is done to the bare etcd, too
 	alone bool // breaks what all clusters share
 	lasts time.Duration
-	// inject harms the etcd. It returns the way to end it, and what tells of healthy members that it is over; either may be nil.
-	inject func(ctx context.Context, s *scene) (mend func() error, over func(map[string]member) bool, err error)
+	// inject harms the etcd. It returns the way to end it, and what shows in healthy members that it is over; either may be nil.
+	inject func(ctx context.Context, s *scene) (undo func() error, over func(map[string]member) bool, err error)
 }
 
-// scene is an etcd when a fault begins.
+// scene is an etcd when a fault starts.
 type scene struct {
 	*target
 	size    int
@@ -72,16 +72,16 @@ var plans = []plan{
 
 // happen injects the fault once, and waits until all members are healthy again. It returns since when they are.
 func (f faultRow) happen(ctx context.Context, s *scene) (since time.Time, err error) {
-	mend, over, err := f.inject(ctx, s)
+	undo, over, err := f.inject(ctx, s)
 	if err != nil {
 		return since, fmt.Errorf("%s: %w", f.name, err)
 	}
-	if mend != nil {
+	if undo != nil {
 		select {
 		case <-ctx.Done():
 		case <-time.After(f.lasts): // the fault lasts so long
 		}
-		if err := mend(); err != nil {
+		if err := undo(); err != nil {
 			return since, fmt.Errorf("%s: ending it: %w", f.name, err)
 		}
 	}
@@ -115,7 +115,7 @@ func (s *scene) followers() []member {
 	return all
 }
 
-// replaces tells that the pods of these members are others.
+// replaces reports whether the pods of these members are others.
 func (s *scene) replaces(members ...member) func(map[string]member) bool {
 	var names []string
 	for _, m := range members {
@@ -124,7 +124,7 @@ func (s *scene) replaces(members ...member) func(map[string]member) bool {
 	return replaced(s.members, names...)
 }
 
-type mendFunc = func() error
+type undoFunc = func() error
 
 type overFunc = func(map[string]member) bool
 
@@ -156,52 +156,52 @@ func kill(members ...member) (over overFunc, err error) {
 	}, nil
 }
 
-func killLeader(_ context.Context, s *scene) (mendFunc, overFunc, error) {
+func killLeader(_ context.Context, s *scene) (undoFunc, overFunc, error) {
 	over, err := kill(s.leader())
 	return nil, over, err
 }
 
-func killFollower(_ context.Context, s *scene) (mendFunc, overFunc, error) {
+func killFollower(_ context.Context, s *scene) (undoFunc, overFunc, error) {
 	over, err := kill(s.followers()[0])
 	return nil, over, err
 }
 
-func killAll(_ context.Context, s *scene) (mendFunc, overFunc, error) {
+func killAll(_ context.Context, s *scene) (undoFunc, overFunc, error) {
 	over, err := kill(slices.Collect(maps.Values(s.members))...)
 	return nil, over, err
 }
 
-func hangLeader(_ context.Context, s *scene) (mendFunc, overFunc, error) {
-	mend, err := fault.Hang(s.leader().pod.UID, program)
-	return mend, nil, err
+func hangLeader(_ context.Context, s *scene) (undoFunc, overFunc, error) {
+	undo, err := fault.Hang(s.leader().pod.UID, program)
+	return undo, nil, err
 }
 
-func cutLeaderOff(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
+func cutLeaderOff(ctx context.Context, s *scene) (undoFunc, overFunc, error) {
 	var others []string
 	for _, m := range s.followers() {
 		others = append(others, m.pod.Status.PodIP)
 	}
-	mend, err := fault.Partition(ctx, s.leader().pod.UID, program, time.Minute, others...)
-	return mend, nil, err
+	undo, err := fault.Partition(ctx, s.leader().pod.UID, program, time.Minute, others...)
+	return undo, nil, err
 }
 
-func slowLeader(_ context.Context, s *scene) (mendFunc, overFunc, error) {
-	mend, err := fault.SlowDisk(s.leader().pod.UID, program, dataFolder, 40)
-	return mend, nil, err
+func slowLeader(_ context.Context, s *scene) (undoFunc, overFunc, error) {
+	undo, err := fault.SlowDisk(s.leader().pod.UID, program, dataFolder, 40)
+	return undo, nil, err
 }
 
-func deleteLeader(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
+func deleteLeader(ctx context.Context, s *scene) (undoFunc, overFunc, error) {
 	leader := s.leader()
 	return nil, s.replaces(leader), k8s.Delete(ctx, &leader.pod)
 }
 
-func deleteFollower(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
+func deleteFollower(ctx context.Context, s *scene) (undoFunc, overFunc, error) {
 	follower := s.followers()[0]
 	return nil, s.replaces(follower), k8s.Delete(ctx, &follower.pod)
 }
 
 // evictLeader asks until it is allowed, as kubectl drain does.
-func evictLeader(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
+func evictLeader(ctx context.Context, s *scene) (undoFunc, overFunc, error) {
 	leader := s.leader()
 	return nil, s.replaces(leader), poll(ctx, func(ctx context.Context) error {
 		return k8s.SubResource("eviction").Create(ctx, &leader.pod, &policyv1.Eviction{})
@@ -209,7 +209,7 @@ func evictLeader(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
 }
 
 // restart all pods as kubectl rollout restart does.
-func restart(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
+func restart(ctx context.Context, s *scene) (undoFunc, overFunc, error) {
 	var set appsv1.StatefulSet
 	if err := k8s.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.name}, &set); err != nil {
 		return nil, nil, err
@@ -232,7 +232,7 @@ func (s *scene) edit(ctx context.Context, change func(*databasev1alpha1.EtcdClus
 	return k8s.Patch(ctx, s.cluster, client.MergeFrom(before))
 }
 
-func widenAndShrink(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
+func widenAndShrink(ctx context.Context, s *scene) (undoFunc, overFunc, error) {
 	const most = 5
 	for _, size := range []int{most, s.size} {
 		if err := s.edit(ctx, func(e *databasev1alpha1.EtcdClusterSpec) { e.Size = ptr.To(int32(size)) }); err != nil {
@@ -245,7 +245,7 @@ func widenAndShrink(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
 	return nil, nil, nil
 }
 
-func raiseVersion(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
+func raiseVersion(ctx context.Context, s *scene) (undoFunc, overFunc, error) {
 	const next = "3.7"
 	over := func(now map[string]member) bool {
 		for _, m := range now {
@@ -267,18 +267,18 @@ func (s *scene) empty(ctx context.Context, m member) (overFunc, error) {
 	return over, fault.WipeDisk(m.pod.UID, program, dataFolder)
 }
 
-func emptyFollower(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
+func emptyFollower(ctx context.Context, s *scene) (undoFunc, overFunc, error) {
 	over, err := s.empty(ctx, s.followers()[0])
 	return nil, over, err
 }
 
-func emptyLeader(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
+func emptyLeader(ctx context.Context, s *scene) (undoFunc, overFunc, error) {
 	over, err := s.empty(ctx, s.leader())
 	return nil, over, err
 }
 
 // emptyFollowerAndKillOperator kills the operator's leader once it has written down that it replaces the member.
-func emptyFollowerAndKillOperator(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
+func emptyFollowerAndKillOperator(ctx context.Context, s *scene) (undoFunc, overFunc, error) {
 	if err := k8s.Get(ctx, client.ObjectKeyFromObject(s.cluster), s.cluster); err != nil {
 		return nil, nil, err
 	}
@@ -290,7 +290,7 @@ func emptyFollowerAndKillOperator(ctx context.Context, s *scene) (mendFunc, over
 	if err := awaitStatus(ctx, s.cluster, func(status *databasev1alpha1.EtcdClusterStatus) bool {
 		return status.Membership != nil && status.Membership.Change != nil && status.Membership.Change.Name == follower.pod.Name
 	}); err != nil {
-		return nil, nil, fmt.Errorf("no change of %s is on record: %w", follower.pod.Name, err)
+		return nil, nil, fmt.Errorf("no change of %s is recorded: %w", follower.pod.Name, err)
 	}
 	operator, err := cluster.LeaderPod(ctx, k8s)
 	if err != nil {
@@ -300,18 +300,18 @@ func emptyFollowerAndKillOperator(ctx context.Context, s *scene) (mendFunc, over
 }
 
 // killLeaderWithoutAPIServer kills while nothing can be written down.
-func killLeaderWithoutAPIServer(_ context.Context, s *scene) (mendFunc, overFunc, error) {
+func killLeaderWithoutAPIServer(_ context.Context, s *scene) (undoFunc, overFunc, error) {
 	server, err := cluster.APIServer()
 	if err != nil {
 		return nil, nil, err
 	}
-	mend, err := fault.HangProcess(server)
+	undo, err := fault.HangProcess(server)
 	if err != nil {
 		return nil, nil, err
 	}
 	over, err := kill(s.leader())
 	if err != nil {
-		return nil, nil, errors.Join(err, mend())
+		return nil, nil, errors.Join(err, undo())
 	}
-	return mend, over, nil
+	return undo, over, nil
 }

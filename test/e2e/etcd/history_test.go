@@ -25,14 +25,14 @@ const (
 	clusterName = "data"
 	clusterSize = 3
 	volumeSize  = "128Mi"
-	// stillness after a fault, before the next: kube-proxy takes one change a second, and what is measured begins in calm.
+	// stillness after a fault, before the next: kube-proxy takes one change a second, and what is measured starts in calm.
 	stillness = 2 * time.Second
 )
 
 // operating is held by a fault while it lasts, and alone by one that breaks what all clusters share.
 var operating sync.RWMutex
 
-// history is all that clients were told by one EtcdCluster, from its first revision on, while faults befell it.
+// history is all that clients saw of one EtcdCluster, from its first revision on, during faults.
 type history struct {
 	*target
 	cluster *databasev1alpha1.EtcdCluster
@@ -42,7 +42,7 @@ type history struct {
 	record  History
 }
 
-// newHistory makes a fresh EtcdCluster, and lets clients begin.
+// newHistory makes a fresh EtcdCluster, and lets clients start.
 func newHistory(t *testing.T, p plan, bare *bare) *history {
 	t.Helper()
 	h := &history{target: &target{namespace: newNamespace(t), name: clusterName}, bare: bare, logs: t.TempDir()}
@@ -65,13 +65,13 @@ func newHistory(t *testing.T, p plan, bare *bare) *history {
 	}
 	h.clients = made
 	t.Cleanup(made.close)
-	if err := made.begin(t.Context()); err != nil {
+	if err := made.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return h
 }
 
-// run all faults, one after the other, and judge what the clients were told.
+// run all faults, one after the other, and judge what the clients saw.
 func (h *history) run(ctx context.Context, t *testing.T, faults []faultRow) error {
 	for _, f := range faults {
 		if err := h.inject(ctx, t, f); err != nil {
@@ -95,14 +95,14 @@ func (h *history) inject(ctx context.Context, t *testing.T, f faultRow) (err err
 		return err
 	}
 	h.clients.forgetGaps()
-	var beside sync.WaitGroup
+	var parallel sync.WaitGroup
 	var bare BareRun
 	var bareFailed error
 	if f.bare {
-		beside.Go(func() { bare, bareFailed = h.bare.inject(ctx, f) })
+		parallel.Go(func() { bare, bareFailed = h.bare.inject(ctx, f) })
 	}
 	defer func() { // it is not left harmed when this one fails
-		beside.Wait()
+		parallel.Wait()
 		err = errors.Join(err, bareFailed)
 		if err == nil && f.bare {
 			h.record.Runs[len(h.record.Runs)-1].Bare = &bare
@@ -163,11 +163,12 @@ func (h *history) conclude(ctx context.Context, t *testing.T) error {
 	}
 	reports := h.clients.set.Reports()
 	h.record.Acknowledged, h.record.Lost = lost(reports, has)
-	begun := time.Now()
+	start := time.Now()
 	if err := judge(t, reports, dirs); err != nil {
 		return fmt.Errorf("the judge: %w", err)
 	}
-	t.Logf("%s: %d acknowledged writes, %d lost; judged in %s with %d logs", h.namespace, h.record.Acknowledged, h.record.Lost, time.Since(begun), len(dirs))
+	t.Logf("%s: %d acknowledged writes, %d lost; judged in %s with %d logs", h.namespace, h.record.Acknowledged, h.record.Lost,
+		time.Since(start), len(dirs))
 	h.record.Judged = true
 	if h.record.Lost > 0 {
 		return fmt.Errorf("%d of %d acknowledged writes are lost", h.record.Lost, h.record.Acknowledged)

@@ -16,7 +16,7 @@ import (
 	"go.etcd.io/etcd/tests/v3/robustness/report"
 )
 
-// The judge is of use only if it finds what is wrong. Here a real etcd serves the suite's own clients, and what they were told is
+// The judge is of use only if it finds what is wrong. Here a real etcd serves the suite's own clients, and what they saw is
 // then made wrong in one place.
 func TestTheJudgeFindsPlantedViolations(t *testing.T) {
 	dir, reports, has := correctHistory(t)
@@ -58,7 +58,7 @@ func TestTheJudgeFindsPlantedViolations(t *testing.T) {
 }
 
 // correctHistory has a writer, mixed clients and a watch use an etcd in this process for a while. It returns the data directory,
-// what the clients were told, and all that was written.
+// what the clients saw, and all that was written.
 func correctHistory(t *testing.T) (dir string, reports []report.ClientReport, has map[write]bool) {
 	t.Helper()
 	address, dir, stop := startEtcd(t)
@@ -69,7 +69,7 @@ func correctHistory(t *testing.T) (dir string, reports []report.ClientReport, ha
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := clients.begin(t.Context()); err != nil {
+	if err := clients.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := clients.all.goesOn(t.Context(), 100); err != nil {
@@ -129,8 +129,9 @@ func clone(reports []report.ClientReport) []report.ClientReport {
 	return copied
 }
 
-// find is the place of the last request that is as told.
-func find(t *testing.T, reports []report.ClientReport, is func(model.EtcdRequest, model.MaybeEtcdResponse) bool) (*report.ClientReport, int) {
+// find is the place of the last request that is as described.
+func find(t *testing.T, reports []report.ClientReport, is func(model.EtcdRequest, model.MaybeEtcdResponse) bool) (*report.ClientReport,
+	int) {
 	t.Helper()
 	for i := range reports {
 		for j, op := range slices.Backward(reports[i].KeyValue) {
@@ -162,7 +163,7 @@ func afterwards(reports []report.ClientReport) (from, to int64) {
 	return from + 1000, from + 2000
 }
 
-// plantLostWrite has a client be told, after all others were done, that a write has happened, of which the next read knows nothing.
+// plantLostWrite has a client get the reply, after all others were done, that a write has happened, of which the next read knows nothing.
 func plantLostWrite(t *testing.T, reports []report.ClientReport) {
 	from, to := afterwards(reports)
 	r, i := find(t, reports, isPut)

@@ -20,7 +20,7 @@ const judgeLimit = 2 * time.Minute
 // judging is held by one history at a time: etcd's judge keeps its deadline in a global variable.
 var judging sync.Mutex
 
-// judge has etcd's own model judge what the clients of one cluster were told, together with what the write-ahead logs in the
+// judge has etcd's own model judge what the clients of one cluster saw, together with what the write-ahead logs in the
 // members' data directories hold. Where etcd's judge passes because it could not look, this one returns an error: without logs
 // that can be read, without a watched event, or without a read of a former revision.
 func judge(t *testing.T, reports []report.ClientReport, dataDirs []string) (err error) {
@@ -83,7 +83,7 @@ type write struct {
 	revision   int64
 }
 
-// acknowledged are the writes that a client was told have happened.
+// acknowledged are the writes of which a client got the reply that they have happened.
 func acknowledged(r report.ClientReport) []write {
 	var all []write
 	for _, op := range r.KeyValue {

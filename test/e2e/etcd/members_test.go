@@ -112,9 +112,9 @@ func (t *target) ask(ctx context.Context, pod corev1.Pod, size int) (m member, l
 	if len(list.Members) != size {
 		return m, 0, fmt.Errorf("%s lists %d members", pod.Name, len(list.Members))
 	}
-	for _, one := range list.Members {
-		if one.IsLearner {
-			return m, 0, fmt.Errorf("%s is a learner", one.Name)
+	for _, member := range list.Members {
+		if member.IsLearner {
+			return m, 0, fmt.Errorf("%s is a learner", member.Name)
 		}
 	}
 	id := status.Header.MemberId
@@ -164,7 +164,8 @@ func (t *target) close() error {
 
 // heals waits until there are so many healthy voters of which over is true, and have been without a break for as long as hold
 // says. It returns the members and since when.
-func (t *target) heals(ctx context.Context, size int, over func(map[string]member) bool, hold time.Duration) (map[string]member, time.Time, error) {
+func (t *target) heals(ctx context.Context, size int, over func(map[string]member) bool, hold time.Duration) (map[string]member, time.Time,
+	error) {
 	var members map[string]member
 	var since time.Time
 	err := poll(ctx, func(ctx context.Context) error {
@@ -190,7 +191,7 @@ func (t *target) heals(ctx context.Context, size int, over func(map[string]membe
 	return members, since, err
 }
 
-// poll until there is no error; the last one is told when it takes too long.
+// poll until there is no error; the last one is reported when it takes too long.
 func poll(ctx context.Context, f func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, lookPause, healLimit, true, func(ctx context.Context) (bool, error) {
@@ -207,7 +208,7 @@ func poll(ctx context.Context, f func(context.Context) error) error {
 
 func atOnce(map[string]member) bool { return true }
 
-// replaced tells of members whose pods are all others than before.
+// replaced reports whether the pods of these members are all others than before.
 func replaced(before map[string]member, names ...string) func(map[string]member) bool {
 	uids := map[types.UID]bool{}
 	for _, name := range names {

@@ -18,7 +18,7 @@ import (
 
 // Report is of all histories of one state of the code.
 type Report struct {
-	// Code tells that state; empty where git cannot.
+	// Code identifies that state; empty where git cannot.
 	Code      string
 	Histories []History
 }
@@ -67,7 +67,8 @@ func (r Report) table() string {
 			judged++
 		}
 	}
-	fmt.Fprintf(&table, "\n%d faults in %d histories, of which %d were judged with all four results Success; %d acknowledged writes, of which %d were lost.\n",
+	fmt.Fprintf(&table, "\n%d faults in %d histories, of which %d were judged with all four results Success; %d acknowledged writes, of "+
+		"which %d were lost.\n",
 		faults, len(r.Histories), judged, all, lost)
 	for _, h := range r.Histories {
 		if h.Failure != "" {
@@ -117,7 +118,7 @@ func columns(all []time.Duration) string {
 	return fault.FormatDuration(fault.Percentile(all, 50)) + " | " + fault.FormatDuration(fault.Percentile(all, 100))
 }
 
-// figures is the file with the figures of a report, beside it.
+// figures is the file with the figures of a report, next to it.
 func figures(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) + ".json" }
 
 // loadReport returns the report that is in the file, if it is of this code, and else a new one.
@@ -142,7 +143,7 @@ func loadReport(file, code string) (Report, error) {
 	return former, nil
 }
 
-// save the table in the file, and the figures beside it.
+// save the table in the file, and the figures next to it.
 func (r Report) save(file string) error {
 	if file == "" {
 		return nil

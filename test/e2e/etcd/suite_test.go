@@ -1,5 +1,5 @@
-// Package etcd breaks an EtcdCluster on a real cluster, fault by fault, while clients use it, beside a bare etcd that is broken
-// in the same way. etcd's own robustness model judges what the clients were told.
+// Package etcd breaks an EtcdCluster on a real cluster, fault by fault, while clients use it, in parallel to a bare etcd that is broken
+// in the same way. etcd's own robustness model judges what the clients saw.
 //
 // It is a module of its own, so that what etcd's tests need stays out of the operator's. It needs KUBECONFIG, a deployed
 // operator, and a node that is this machine, as hack/cluster makes it. With LONG set there are 150 faults and more instead of
@@ -121,7 +121,7 @@ func connect(t *testing.T) {
 // newNamespace is there until the test has ended.
 func newNamespace(t *testing.T) string {
 	t.Helper()
-	begun := time.Now()
+	start := time.Now()
 	fresh := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "etcd-"}}
 	if err := k8s.Create(t.Context(), fresh); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func newNamespace(t *testing.T) string {
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		if t.Failed() {
-			t.Log(cluster.Diagnose(ctx, fresh.Name, begun))
+			t.Log(cluster.Diagnose(ctx, fresh.Name, started))
 		}
 		if err := k8s.Delete(ctx, fresh); err != nil {
 			t.Error(err)

@@ -13,7 +13,7 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
-// awaitStatus waits until a status holds, or has held since the EtcdCluster was read: the API server tells of each one that was
+// awaitStatus waits until a status holds, or has held since the EtcdCluster was read: the API server reports each one that was
 // ever saved, so that one which is soon over is not missed.
 func awaitStatus(ctx context.Context, since *databasev1alpha1.EtcdCluster, holds func(*databasev1alpha1.EtcdClusterStatus) bool) error {
 	ctx, done := context.WithTimeout(ctx, healLimit)
@@ -25,7 +25,7 @@ func awaitStatus(ctx context.Context, since *databasev1alpha1.EtcdCluster, holds
 	return err
 }
 
-// heldBy tells of an event of a watch whether that object's status holds then. It returns an error where the history is gone.
+// heldBy reports of an event of a watch whether that object's status holds then. It returns an error where the history is gone.
 func heldBy(object *databasev1alpha1.EtcdCluster, holds func(*databasev1alpha1.EtcdClusterStatus) bool) watchtools.ConditionFunc {
 	return func(event watch.Event) (bool, error) {
 		if event.Type == watch.Error {

@@ -41,7 +41,7 @@ type workloads struct {
 	stop      func()
 }
 
-// newWorkloads makes the samples of the kinds that the installed release knows, waits for them and begins to use them.
+// newWorkloads makes the samples of the kinds that the installed release knows, waits for them and starts to use them.
 func newWorkloads(ctx context.Context) *workloads {
 	GinkgoHelper()
 	root, err := cluster.Root()
@@ -53,7 +53,8 @@ func newWorkloads(ctx context.Context) *workloads {
 		Expect(meta.IsNoMatchError(err) || err == nil).To(BeTrue(), "%v", err)
 		return err != nil
 	})
-	w := &workloads{namespace: newNamespace(ctx), objects: objects, network: traffic.ByClusterIP(k8s), served: map[string]int{}, failed: map[string]error{}}
+	w := &workloads{namespace: newNamespace(ctx), objects: objects, network: traffic.ByClusterIP(k8s), served: map[string]int{},
+		failed: map[string]error{}}
 	for _, obj := range w.objects {
 		obj.SetNamespace(w.namespace)
 		Expect(k8s.Create(ctx, obj)).To(Succeed())
@@ -172,7 +173,7 @@ func (w *workloads) counts() map[string]int {
 	return counts
 }
 
-// forgive what failed before everything had begun to serve.
+// forgive what failed before everything had started to serve.
 func (w *workloads) forgive() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

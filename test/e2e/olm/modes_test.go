@@ -54,7 +54,8 @@ func looksAfter(ctx context.Context, these, notThose []string) {
 		m := made(namespace)
 		Eventually(func(g Gomega) {
 			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(m), m)).To(Succeed())
-			g.Expect(m.Status.Conditions).To(ContainElement(And(HaveField("Type", commonv1.ConditionReady), HaveField("Status", metav1.ConditionTrue))))
+			g.Expect(m.Status.Conditions).To(ContainElement(And(HaveField("Type", commonv1.ConditionReady),
+				HaveField("Status", metav1.ConditionTrue))))
 		}).WithContext(ctx).Should(Succeed())
 	}
 	for _, m := range others {

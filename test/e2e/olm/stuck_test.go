@@ -30,7 +30,8 @@ func stuck(ctx context.Context) (letGo func(context.Context)) {
 		if err := k8s.Get(ctx, client.ObjectKeyFromObject(redis), redis); err != nil {
 			return err
 		}
-		if last := redis.Status.LastFailover; last == nil || last.RoutedAt == nil || !meta.IsStatusConditionTrue(redis.Status.Conditions, commonv1.ConditionReady) {
+		if last := redis.Status.LastFailover; last == nil || last.RoutedAt == nil ||
+			!meta.IsStatusConditionTrue(redis.Status.Conditions, commonv1.ConditionReady) {
 			return fmt.Errorf("%+v %+v", last, redis.Status.Conditions)
 		}
 		return nil
@@ -43,7 +44,8 @@ func stuck(ctx context.Context) (letGo func(context.Context)) {
 		DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(k8s.Delete(ctx, obj))).To(Succeed()) })
 	}
 	Eventually(func() error { // the API server learns of it by a watch
-		return k8s.Patch(ctx, service(redis), client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"refused":"no"}}}`)), client.DryRunAll)
+		return k8s.Patch(ctx, service(redis), client.RawPatch("application/merge-patch+json",
+			[]byte(`{"metadata":{"annotations":{"refused":"no"}}}`)), client.DryRunAll)
 	}).WithContext(ctx).ShouldNot(Succeed())
 
 	before := redis.DeepCopy()

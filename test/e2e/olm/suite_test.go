@@ -67,25 +67,25 @@ func newNamespace(ctx context.Context) string {
 	return fresh.Name
 }
 
-// describeOLM tells what OLM thinks.
+// describeOLM returns what OLM reports.
 func describeOLM(ctx context.Context) string {
-	told := ""
+	report := ""
 	for _, question := range [][]string{
 		{"get", "catalogsources,subscriptions,installplans,clusterserviceversions,operatorconditions", "--all-namespaces", "--output=yaml"},
 		{"logs", "--namespace=olm", "deployment/olm-operator", "--tail=60"},
 		{"logs", "--namespace=olm", "deployment/catalog-operator", "--tail=60"},
 	} {
 		answer, err := cluster.Kubectl(ctx, question...)
-		told += fmt.Sprintf("\n--- kubectl %v: %v\n%s\n", question, err, answer)
+		report += fmt.Sprintf("\n--- kubectl %v: %v\n%s\n", question, err, answer)
 	}
-	return told
+	return report
 }
 
 // succeeds waits until OLM says that the release runs, and gives how long it took.
 func succeeds(ctx context.Context, r olm.Release) time.Duration {
 	GinkgoHelper()
-	began := time.Now()
+	start := time.Now()
 	Eventually(olm.Succeeded).WithContext(ctx).WithArguments(k8s, r.Name).Should(Succeed())
 	Eventually(cluster.Leads).WithContext(ctx).WithArguments(k8s).Should(Succeed())
-	return time.Since(began)
+	return time.Since(start)
 }

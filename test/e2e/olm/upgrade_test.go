@@ -37,7 +37,7 @@ var _ = Describe("OLM", Ordered, func() {
 				}
 			}).WithTimeout(watchTime).Should(Succeed())
 			Expect(w.unharmed(served)).To(Succeed())
-			Expect(w.pods(ctx)).To(Equal(before), "a pod was replaced, started anew, or has another role")
+			Expect(w.pods(ctx)).To(Equal(before), "a pod was replaced, restarted, or has another role")
 			Expect(w.redis(ctx).Status.Epoch).To(Equal(epoch), "another master")
 			Expect(w.arrived(ctx)).To(Succeed())
 		}
@@ -144,10 +144,10 @@ func sufficient(do func()) {
 	root, err := cluster.Root()
 	Expect(err).NotTo(HaveOccurred())
 	log := audit.Log{Path: filepath.Join(root, ".cluster", "log", "audit.log")}
-	began, err := log.Now()
+	start, err := log.Now()
 	Expect(err).NotTo(HaveOccurred())
 	do()
-	ours, err := log.By(cluster.OperatorUser, began)
+	ours, err := log.By(cluster.OperatorUser, start)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(ours).NotTo(BeEmpty())
 	Expect(audit.Matching(ours, func(r audit.Request) bool { return r.Forbidden })).To(BeEmpty())

@@ -66,7 +66,8 @@ func addHostileServers(ctx context.Context, s *set) error {
 		for pod, was := range memory {
 			now, err := fault.Resident(pod, cluster.OperatorProgram)
 			Expect(err).NotTo(HaveOccurred())
-			AddReportEntry("a manager beside hostile servers", fmt.Sprintf("%.0f%% of the memory that it had before", 100*float64(now)/float64(was)))
+			AddReportEntry("a manager next to hostile servers",
+				fmt.Sprintf("%.0f%% of the memory that it had before", 100*float64(now)/float64(was)))
 			Expect(now).To(BeNumerically("<", mostGrowth*was))
 		}
 	})

@@ -30,7 +30,7 @@ func killWithLeader(ctx context.Context, _ *set, master corev1.Pod, n int) (func
 
 // killWhileLeaderSuspended stops the operator's leader at another moment of the failover each
 // time. It wakes long after another has taken over, must do no harm, and ends: until it has, there is
-// nobody to follow the one that leads now.
+// no server to follow the one that leads now.
 func killWhileLeaderSuspended(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
 	leader, err := cluster.LeaderPod(ctx, k8s)
 	if err != nil {
@@ -75,21 +75,21 @@ func killWithoutAPIServer(_ context.Context, _ *set, master corev1.Pod, _ int) (
 	if err != nil {
 		return nil, err
 	}
-	mend, err := fault.HangProcess(server)
+	undo, err := fault.HangProcess(server)
 	if err != nil {
 		return nil, err
 	}
-	return mend, fault.Kill(master.UID, program)
+	return undo, fault.Kill(master.UID, program)
 }
 
 // killRefused kills while most of what the operator writes is refused.
 func killRefused(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
-	mend, err := fault.RefuseWrites(ctx, k8s, master.Status.HostIP, cluster.OperatorUser, s.Namespace)
+	undo, err := fault.RefuseWrites(ctx, k8s, master.Status.HostIP, cluster.OperatorUser, s.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	stay(ctx, time.Second) // the API server learns of a webhook by a watch
-	return mend, fault.Kill(master.UID, program)
+	return undo, fault.Kill(master.UID, program)
 }
 
 // killWithoutOperator kills every server while applications write and no operator runs.
@@ -107,8 +107,8 @@ func killWithoutOperator(ctx context.Context, s *set, master corev1.Pod, n int) 
 }
 
 // forgetFailover puts the cluster's etcd back to what it held before a failover. The
-// servers and their clients have gone on and know nothing of it, but for the master
-// that is on record again: it has not heard the latest writes.
+// servers and their clients have continued and know nothing of it, but for the master
+// that is recorded again: it has not heard the latest writes.
 func forgetFailover(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
 	before := filepath.Join(GinkgoT().TempDir(), "etcd.db")
 	if err := cluster.Snapshot(ctx, before); err != nil {

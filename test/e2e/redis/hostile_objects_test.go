@@ -121,7 +121,8 @@ func (t *tenant) useCostlyKey(ctx context.Context) {
 }
 
 func costlyKey() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: hostile.PKCS1(hostile.RSANumbers(costlyKeyBits, hostile.WithoutCRT)...)})
+	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY",
+		Bytes: hostile.PKCS1(hostile.RSANumbers(costlyKeyBits, hostile.WithoutCRT)...)})
 }
 
 // changeCostlyKey, so that it is judged again: a line more before it makes another Secret of it.
@@ -193,7 +194,8 @@ func (t *tenant) startHostileBackup(ctx context.Context) {
 	Expect(t.may.Create(ctx, t.source)).To(Succeed())
 	Expect(t.may.Create(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: "backups"},
 		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("64Mi")}}}})).To(Succeed())
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("64Mi")}}}})).To(Succeed())
 }
 
 // backUp that Redis while masters are killed.

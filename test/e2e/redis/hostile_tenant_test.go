@@ -78,7 +78,7 @@ func (t *tenant) leave(ctx context.Context) {
 	Expect(discard(ctx, t.namespace)).To(Succeed())
 }
 
-// attack begins, and continues until hasHarmedNoManager or the end of the spec.
+// attack starts, and continues until hasHarmedNoManager or the end of the spec.
 func (t *tenant) attack(ctx context.Context) {
 	GinkgoHelper()
 	t.watchManagers(ctx)
@@ -143,7 +143,8 @@ func withstandTenant(ctx SpecContext) {
 			return
 		}
 	}
-	Fail(fmt.Sprintf("%d times in a row clients waited more than %d times longer; at last %s and not %s", attackTries, mostDelay, attacked, usual))
+	Fail(fmt.Sprintf("%d times in a row clients waited more than %d times longer; at last %s and not %s", attackTries, mostDelay, attacked,
+		usual))
 }
 
 // hasHarmedNoManager ends the attack, which must have taken place, and reports what it did to clients of another namespace.
@@ -162,9 +163,11 @@ func (t *tenant) hasHarmedNoManager(ctx context.Context, before, during *fault.R
 		peaks = append(peaks, fmt.Sprintf("%d of %d MiB", peak>>20, limit>>20))
 		Expect(peak).To(BeNumerically("<", limit))
 	}
-	AddReportEntry("beside a tenant that attacks the operator", fmt.Sprintf(
-		"clients of another namespace wait %s in the median of %d kills, and %s in that of %d without; the managers held at most %s of memory; %d rounds of the attack",
-		fault.FormatDuration(during.Median()), len(during.Runs), fault.FormatDuration(before.Median()), len(before.Runs), strings.Join(peaks, " and "), t.rounds))
+	AddReportEntry("next to a tenant that attacks the operator", fmt.Sprintf(
+		"clients of another namespace wait %s in the median of %d kills, and %s in that of %d without; the managers held at most %s of memory; "+
+			"%d rounds of the attack",
+		fault.FormatDuration(during.Median()), len(during.Runs), fault.FormatDuration(before.Median()), len(before.Runs),
+		strings.Join(peaks, " and "), t.rounds))
 }
 
 // managersRun is nil while those from before run, none of them was restarted, and the same one leads.
@@ -194,7 +197,8 @@ func (t *tenant) hasAttacked(ctx context.Context) {
 		}
 		g.Expect(t.condition(ctx, "RedisBackup", "nightly", commonv1.ConditionComplete)).To(HaveField("Status", metav1.ConditionTrue))
 	}).WithContext(ctx).Should(Succeed())
-	Expect(t.largeNames(ctx)).To(HaveLen(2*largeSecrets/3), "only those that say the tenant's Redis controls them are the operator's to delete")
+	Expect(t.largeNames(ctx)).To(HaveLen(2*largeSecrets/3),
+		"only those that say the tenant's Redis controls them are the operator's to delete")
 }
 
 // largeNames are those of the large Secrets that do not say they are controlled.

@@ -24,7 +24,7 @@ const rowEntry = "row of the report"
 var long = os.Getenv("LONG") != ""
 
 var _ = Describe("A Redis under a writer loses no confirmed write, never has two endpoints, and is whole again:", func() {
-	It("master killed (kill -9), first alone, then beside a tenant that attacks the operator", Serial,
+	It("master killed (kill -9), first alone, then next to a tenant that attacks the operator", Serial,
 		SpecTimeout(attackTries*(4*time.Minute+time.Duration(scaled(usualKill).runs+scaled(attackedKill).runs)*timeForFault)), withstandTenant)
 	for _, f := range faultRows {
 		f = scaled(f)
@@ -142,13 +142,13 @@ func (s *set) inject(ctx context.Context, f faultRow, n int) fault.Run {
 	s.confirming.Outage()
 
 	struck := time.Now()
-	mend, err := f.inject(ctx, s, master, n)
+	undo, err := f.inject(ctx, s, master, n)
 	Expect(err).NotTo(HaveOccurred())
-	if mend != nil {
-		mend = sync.OnceValue(mend)
-		DeferCleanup(mend)
+	if undo != nil {
+		undo = sync.OnceValue(undo)
+		DeferCleanup(undo)
 		stay(ctx, f.lasts)
-		Expect(mend()).To(Succeed())
+		Expect(undo()).To(Succeed())
 	}
 	written := s.confirming.Written()
 	Eventually(s.healed).WithContext(ctx).WithArguments(due, written+enoughWrites).Should(Succeed())
@@ -185,7 +185,7 @@ func (s *set) stages(epoch int64, struck time.Time, outage fault.Gap) *fault.Sta
 	}
 }
 
-// lost reads back what a writer was told is written.
+// lost reads back what was confirmed to a writer.
 func (s *set) lost(ctx context.Context, w *fault.Writer) (missing []string) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) (err error) {

@@ -28,9 +28,9 @@ const (
 	program = "redis-server"
 	port    = 6379
 	// stillness before a fault: kube-proxy takes one change a second, and what is
-	// measured begins in calm.
+	// measured starts in calm.
 	stillness = 2 * time.Second
-	// enoughWrites tell that writes go on.
+	// enoughWrites show that writes continue.
 	enoughWrites = 50
 )
 
@@ -45,10 +45,10 @@ type set struct {
 	hasHostileServers bool         // by hostile servers
 }
 
-// newSet makes a Redis of the spec's own and lets the writing begin.
+// newSet makes a Redis of the spec's own and lets the writing start.
 func newSet(ctx context.Context, f faultRow) *set {
 	GinkgoHelper()
-	return begin(ctx, newRedis(ctx, newNamespace(ctx).Name, f), 0)
+	return start(ctx, newRedis(ctx, newNamespace(ctx).Name, f), 0)
 }
 
 // newRedis makes a Redis for a row.
@@ -68,8 +68,8 @@ func newRedis(ctx context.Context, namespace string, f faultRow) *cachev1alpha1.
 	return redis
 }
 
-// begin to watch a Redis, and to write. Whoever wrote to it before had other keys, by their use of it.
-func begin(ctx context.Context, redis *cachev1alpha1.Redis, use int) *set {
+// start to watch a Redis, and to write. Earlier writers had other keys, by their use of it.
+func start(ctx context.Context, redis *cachev1alpha1.Redis, use int) *set {
 	GinkgoHelper()
 	s := &set{Redis: redis}
 	Eventually(s.robust).WithContext(ctx).WithArguments(int64(0)).Should(Succeed())
@@ -111,7 +111,7 @@ func (s *set) robust(ctx context.Context, after int64) error {
 	if err := k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), s.Redis); err != nil {
 		return err
 	}
-	// What is only intended has an epoch, too, in the status, but not on record.
+	// What is only intended has an epoch, too, in the status, but not recorded.
 	if on := s.Status.Replication; on == nil || on.Epoch <= after || s.Status.ObservedGeneration != s.Generation {
 		return fmt.Errorf("still epoch %d, generation %d", s.Status.Epoch, s.Status.ObservedGeneration)
 	}
@@ -144,7 +144,7 @@ func (s *set) healed(ctx context.Context, after int64, written int) error {
 	return nil
 }
 
-// recorded is the epoch of the master that is on record now.
+// recorded is the epoch of the master that is recorded now.
 func (s *set) recorded(ctx context.Context) (int64, error) {
 	err := k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), s.Redis)
 	return s.Status.Replication.Epoch, err

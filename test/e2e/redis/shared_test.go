@@ -17,7 +17,7 @@ import (
 // faults find a set that is new.
 const sitting = 20
 
-// sharedRedis is a Redis that one row after the other harms. Each finds it whole: a row begins
+// sharedRedis is a Redis that one row after the other harms. Each finds it whole: a row starts
 // with waitUntilHealed.
 type sharedRedis struct {
 	*cachev1alpha1.Redis
@@ -28,7 +28,7 @@ type sharedRedis struct {
 var whole = map[bool]*sharedRedis{}
 
 // shareSet gives a row a set for so many faults, and the way to leave it to the next row. When the
-// spec fails, nobody gets it again.
+// spec fails, no other spec gets it.
 func shareSet(ctx context.Context, f faultRow, times int) (s *set, leave func(context.Context) error) {
 	GinkgoHelper()
 	if f.alone {
@@ -54,7 +54,7 @@ func shareSet(ctx context.Context, f faultRow, times int) (s *set, leave func(co
 			Expect(discard(ctx, r.Namespace)).To(Succeed())
 		}
 	})
-	return begin(ctx, r.Redis, r.uses), func(context.Context) error {
+	return start(ctx, r.Redis, r.uses), func(context.Context) error {
 		whole[f.storage] = r
 		return nil
 	}

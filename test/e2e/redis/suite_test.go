@@ -1,5 +1,5 @@
 // Package redis breaks Redis on a real cluster, fault by fault, while an
-// application writes, and tells what the application noticed.
+// application writes, and reports what the application noticed.
 //
 // It needs KUBECONFIG, a deployed operator, and a node that is this machine, as
 // hack/cluster makes it. With LONG set there are hundreds of faults instead of

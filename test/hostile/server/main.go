@@ -46,23 +46,23 @@ func run() error {
 	return hostile.Serve(listener, hostile.Behavior(sort))
 }
 
-// port is Redis' own, or the one that memcached is told.
+// port is Redis' own, or the one that memcached's arguments name.
 func port() string {
 	if filepath.Base(os.Args[0]) != "memcached" {
 		return "6379"
 	}
-	told := ""
+	chosen := ""
 	if i := slices.Index(os.Args, "-p"); i >= 0 && i+1 < len(os.Args) {
-		told = os.Args[i+1]
+		chosen = os.Args[i+1]
 	}
-	return cmp.Or(told, "11211")
+	return cmp.Or(chosen, "11211")
 }
 
 // option of memcached, from what follows -o.
 func option(name string) string {
 	for _, arg := range os.Args {
-		for one := range strings.SplitSeq(arg, ",") {
-			if value, is := strings.CutPrefix(one, name+"="); is {
+		for setting := range strings.SplitSeq(arg, ",") {
+			if value, is := strings.CutPrefix(setting, name+"="); is {
 				return value
 			}
 		}

@@ -32,7 +32,7 @@ func run() error {
 	return syscall.Exec(server, os.Args, os.Environ())
 }
 
-// replaceFiles of the volume but for the dump, which the server is to load: the backup comes as far as its last container.
+// replaceFiles of the volume but for the dump, which the server is to load: the backup gets to its last container.
 func replaceFiles(volume string) error {
 	for _, name := range []string{"verified", "dump"} {
 		if err := errors.Join(os.RemoveAll(filepath.Join(volume, name)), syscall.Mkfifo(filepath.Join(volume, name), 0o666)); err != nil {

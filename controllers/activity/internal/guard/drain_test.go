@@ -24,22 +24,22 @@ func TestTheGuardStaysUntilTheOutputWasRead(t *testing.T) {
 		"a signal after it did":  {time.Second, 2 * time.Second, 2 * time.Second, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			begin := time.Unix(1, 0)
-			now := begin
+			start := time.Unix(1, 0)
+			now := start
 			drain(func() time.Time { return now }, func() int {
-				if c.reads >= 0 && now.Sub(begin) >= c.reads {
+				if c.reads >= 0 && now.Sub(start) >= c.reads {
 					return 0
 				}
 				return 1
 			}, func(d time.Duration) bool {
-				if c.interrupt > 0 && now.Add(d).Sub(begin) > c.interrupt {
-					now = begin.Add(max(now.Sub(begin), c.interrupt))
+				if c.interrupt > 0 && now.Add(d).Sub(start) > c.interrupt {
+					now = start.Add(max(now.Sub(start), c.interrupt))
 					return false
 				}
 				now = now.Add(d)
 				return true
 			})
-			if took := now.Sub(begin); took < c.atLeast || took > c.andAtMost {
+			if took := now.Sub(start); took < c.atLeast || took > c.andAtMost {
 				t.Errorf("the guard stayed for %s, not %s", took, c.atLeast)
 			}
 		})

@@ -41,11 +41,11 @@ const (
 	StartCommand = "start"
 
 	// ExitRefused is the exit code of a guard that did not start the command; timeout(1)
-	// and docker run, too, use it for "did not get as far as the command".
+	// and docker run, too, use it for "did not reach the command".
 	ExitRefused = 125
 	// StartedBefore is the termination message of a second start.
 	StartedBefore = "mainstay: started before"
-	// StartFileNotWritten is that of a first start that could not be told from a second.
+	// StartFileNotWritten is that of a first start that could not be distinguished from a second.
 	StartFileNotWritten = "mainstay: cannot write " + Dir + "/" + StartFile
 
 	// TerminationLog is where the kubelet reads why a container has ended.

@@ -167,13 +167,15 @@ func TestWhatCannotBeStartedIsSaid(t *testing.T) {
 func TestTheGuardThatCannotGuardStartsNothing(t *testing.T) {
 	p := newPod(t)
 	missing := filepath.Join(p.dir, "missing")
-	if out, why, code := p.run(testProgram(t), guard.StartCommand, missing, "echo"); out != "" || why != guard.StartFileNotWritten || code != guard.ExitRefused {
+	if out, why, code := p.run(testProgram(t), guard.StartCommand, missing, "echo"); out != "" || why != guard.StartFileNotWritten ||
+		code != guard.ExitRefused {
 		t.Errorf("no folder: %q %q, exit code %d", out, why, code)
 	}
 	if _, why, code := p.run(testProgram(t), guard.InstallCommand, missing); !strings.Contains(why, missing) || code != guard.ExitRefused {
 		t.Errorf("nowhere to install: %q, exit code %d", why, code)
 	}
-	for _, words := range [][]string{nil, {"echo"}, {guard.InstallCommand}, {guard.StartCommand, p.dir}, {guard.InstallCommand, p.dir, "echo"}} {
+	for _, words := range [][]string{nil, {"echo"}, {guard.InstallCommand}, {guard.StartCommand, p.dir},
+		{guard.InstallCommand, p.dir, "echo"}} {
 		if out, why, code := p.run(testProgram(t), words...); out != "" || !strings.Contains(why, "usage") || code != guard.ExitRefused {
 			t.Errorf("%q: %q %q, exit code %d", words, out, why, code)
 		}

@@ -34,7 +34,8 @@ func newStream(to int, total *atomic.Int64) (s *stream, commandEnd int, err erro
 	if err := syscall.SetNonblock(ends[0], true); err != nil { // then a deadline interrupts a read
 		return nil, 0, err
 	}
-	return &stream{from: os.NewFile(uintptr(ends[0]), "output"), pipe: ends[0], to: to, total: total, copied: make(chan struct{})}, ends[1], nil
+	return &stream{from: os.NewFile(uintptr(ends[0]), "output"), pipe: ends[0], to: to, total: total, copied: make(chan struct{})}, ends[1],
+		nil
 }
 
 // copy copies until no process can print any more, or the runtime reads no more; then the command gets SIGPIPE, as it
@@ -91,7 +92,8 @@ func (s *stream) remember(text []byte) {
 func (s *stream) report() Stream {
 	lastBytes := func(text []byte) Sample { return sampleOf(text[max(0, len(text)-sampleSize):]) }
 	line := bytes.TrimRight(s.end, "\n")
-	return Stream{Bytes: s.bytes, Since: s.total.Load() - s.last, End: lastBytes(s.end), Line: lastBytes(line[bytes.LastIndexByte(line, '\n')+1:])}
+	return Stream{Bytes: s.bytes, Since: s.total.Load() - s.last, End: lastBytes(s.end),
+		Line: lastBytes(line[bytes.LastIndexByte(line, '\n')+1:])}
 }
 
 // pending returns how many bytes of a pipe are unread; 0 for a file that is no pipe.
@@ -119,12 +121,12 @@ const (
 
 // drain waits until the container's output was read, to the guard's knowledge. wait reports whether drain may continue.
 func drain(now func() time.Time, unread func() int, wait func(time.Duration) bool) {
-	begin := now()
-	for unread() > 0 && now().Sub(begin) < drainLimit {
+	start := now()
+	for unread() > 0 && now().Sub(start) < drainLimit {
 		if !wait(drainPoll) {
 			return
 		}
 	}
-	took := now().Sub(begin)
+	took := now().Sub(start)
 	wait(min(drainFactor*took+drainMargin, max(drainLimit-took, 0)))
 }

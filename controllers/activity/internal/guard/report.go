@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// reportPrefix begins the last line of a termination message that has a report.
+// reportPrefix starts the last line of a termination message that has a report.
 const reportPrefix = "mainstay: report "
 
 // sampleSize is of how many bytes at the end of a stream a checksum is reported.
@@ -62,7 +62,7 @@ func (s Sample) isIn(text []byte) bool {
 }
 
 // IsIn reports whether a text, the end of a log that has both streams, has the end of all that was printed; known is
-// false if the text cannot tell. whole is true when the log begins with the text. It may have more: others write to
+// false if the text does not show it. whole is true when the log starts with the text. It may have more: others write to
 // the log, too.
 func (o Output) IsIn(text []byte, whole bool) (complete, known bool) {
 	text = bytes.ReplaceAll(text, []byte{'\r'}, nil)
@@ -91,7 +91,8 @@ func (r Report) String() string {
 	numbers := []int64{r.Ended, r.OOMKills}
 	if r.Output != nil {
 		for _, s := range []Stream{r.Output.Stdout, r.Output.Stderr} {
-			numbers = append(numbers, s.Bytes, s.Since, int64(s.End.Size), int64(s.End.Sum), int64(s.Line.Size), int64(s.Line.Sum)) //nolint:gosec // bits
+			numbers = append(numbers, s.Bytes, s.Since, int64(s.End.Size), int64(s.End.Sum), int64(s.Line.Size),
+				int64(s.Line.Sum)) //nolint:gosec // bits
 		}
 	}
 	words := make([]string, 0, len(numbers))

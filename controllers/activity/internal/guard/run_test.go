@@ -97,7 +97,7 @@ func TestAReportSurvivesTheMessage(t *testing.T) {
 	}
 }
 
-// TestNoChecksumOfWhatIsNotKept checks that nobody can try out what a secret output was.
+// TestNoChecksumOfWhatIsNotKept checks that no one can try out what a secret output was.
 func TestNoChecksumOfWhatIsNotKept(t *testing.T) {
 	p := newPod(t)
 	p.env = []string{guard.DiscardOutputEnv + "=true"}
@@ -191,7 +191,7 @@ func TestSignalsReachTheCommand(t *testing.T) {
 	}
 }
 
-// TestTheCommandGetsNoReader checks that a command whose output nobody reads any more ends as it would without a guard.
+// TestTheCommandGetsNoReader checks that a command whose output is no longer read ends as it would without a guard.
 func TestTheCommandGetsNoReader(t *testing.T) {
 	p := newPod(t)
 	read, write, err := os.Pipe()

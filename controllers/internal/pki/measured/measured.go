@@ -106,7 +106,7 @@ func parseAll(blocks [][]byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// parse reads a certificate. Reading takes as long as it is; only a signature by its key would take longer.
+// parse reads a certificate. The time to read it grows with its length; only a signature by its key would take longer.
 func parse(block []byte) (*x509.Certificate, error) {
 	certificate, err := x509.ParseCertificate(block)
 	if err != nil {

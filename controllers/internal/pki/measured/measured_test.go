@@ -102,12 +102,12 @@ func TestAuthoritiesOfABundle(t *testing.T) {
 		pool, bundle string // "" for no error
 		all          int
 	}{
-		"one":                    {good, "", "", 1},
-		"as many as the world's": {bytes.Repeat(good, 200), "", "", 200},
-		"one that nobody parses": {append(inPEM("CERTIFICATE", []byte("odd")), good...), "", "malformed certificate", 0},
-		"one with a long key":    {append(slices.Clone(good), long...), "RSA key of 8193 bits", "RSA key of 8193 bits", 0},
-		"none":                   {[]byte("words"), "it has no certificate", "", 0},
-		"more than a Secret has": {bytes.Repeat(good, 1000), "at most 1048576 are read", "at most 1048576 are read", 0},
+		"one":                       {good, "", "", 1},
+		"as many as the world's":    {bytes.Repeat(good, 200), "", "", 200},
+		"one that cannot be parsed": {append(inPEM("CERTIFICATE", []byte("odd")), good...), "", "malformed certificate", 0},
+		"one with a long key":       {append(slices.Clone(good), long...), "RSA key of 8193 bits", "RSA key of 8193 bits", 0},
+		"none":                      {[]byte("words"), "it has no certificate", "", 0},
+		"more than a Secret has":    {bytes.Repeat(good, 1000), "at most 1048576 are read", "at most 1048576 are read", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Pool(c.text)

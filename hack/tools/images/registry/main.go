@@ -1,5 +1,5 @@
 // Command registry serves images over TLS. Their layers are kept in a folder, the
-// list of them is gone when it ends: whoever pushes does so again.
+// list of them is gone when it ends: clients push again.
 package main
 
 import (
