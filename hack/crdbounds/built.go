@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -11,12 +10,11 @@ const builtPrefix = "built: "
 
 // built are the rules that such markers name.
 var built = map[string]map[string]any{
-	"redis.config":     supportedKeys(redisConfigKeys),
-	"activity.run":     unchanged(nil, "command", "args", "envs", "image", "output"),
-	"activity.process": unchanged([]string{"retries", "security"}, "host", "execuser", "execcwd", "timeout"),
-	"activity.pod": unchanged(nil,
-		"imagePullPolicy", "imagePullSecrets", "podLabels", "podAnnotations", "terminationGracePeriodSeconds"),
-	"activity.scheduling": unchanged(nil, "nodeSelector", "tolerations", "affinity", "topologySpreadConstraints", "priorityClassName"),
+	"redis.config":        supportedKeys(redisConfigKeys),
+	"activity.run":        unchanged(activityFields[0]),
+	"activity.process":    unchanged(activityFields[1]),
+	"activity.pod":        unchanged(activityFields[2]),
+	"activity.scheduling": unchanged(activityFields[3]),
 }
 
 // redisConfigKeys are the directives of redis.conf that a Redis may set.
@@ -41,30 +39,6 @@ func supportedKeys(keys []string) map[string]any {
 		"rule":              "self.all(k, k in " + supported + ")",
 		"message":           "config: a key is " + others,
 		"messageExpression": "'config: %s is " + others + "'.format([self.filter(k, !(k in " + supported + "))])",
-	}
-}
-
-// unchanged returns the rule that an update of an Activity leaves some fields as they are: those that have a default, so that they
-// are always there, and others.
-func unchanged(defaulted []string, others ...string) map[string]any {
-	const allowed = "only suspend, startDeadline, resources, cancel and ttlSecondsAfterFinished can be changed"
-	var terms []string
-	for _, name := range defaulted {
-		terms = append(terms, fmt.Sprintf("self.%[1]s == oldSelf.%[1]s", name))
-	}
-	for _, name := range others {
-		term := fmt.Sprintf("has(self.%[1]s) == has(oldSelf.%[1]s) && (!has(self.%[1]s) || self.%[1]s == oldSelf.%[1]s)", name)
-		if name == "command" { // it is required
-			term = "self.command == oldSelf.command"
-		}
-		terms = append(terms, term)
-	}
-	names := slices.Concat(others, defaulted)
-	last := len(names) - 1
-	return map[string]any{
-		"rule": strings.Join(terms, " && "),
-		"message": fmt.Sprintf("%s, not %s or %s: an Activity is the record of one run; make a new one",
-			allowed, strings.Join(names[:last], ", "), names[last]),
 	}
 }
 

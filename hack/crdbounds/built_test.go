@@ -18,14 +18,3 @@ func TestReplaceBuilt(t *testing.T) {
 		t.Errorf("a marker with an unknown name is accepted: %v", err)
 	}
 }
-
-func TestUnchanged(t *testing.T) {
-	got := unchanged([]string{"retries"}, "host")
-	want := "self.retries == oldSelf.retries && has(self.host) == has(oldSelf.host) && (!has(self.host) || self.host == oldSelf.host)"
-	if got["rule"] != want {
-		t.Errorf("got %s", got["rule"])
-	}
-	if !strings.Contains(got["message"].(string), "not host or retries:") {
-		t.Errorf("got %s", got["message"])
-	}
-}

@@ -58,6 +58,11 @@ func rewrite(file string) error {
 		if !ok {
 			return fmt.Errorf("%s: a version has no schema", file)
 		}
+		if spec["names"].(map[string]any)["kind"] == "Activity" {
+			if err := freezeNewFields(root["properties"].(map[string]any)["spec"].(map[string]any)); err != nil {
+				return err
+			}
+		}
 		bound(root, place{})
 	}
 	text, err := yaml.Marshal(crd)

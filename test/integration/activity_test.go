@@ -38,7 +38,7 @@ func fullActivity() *egov1.Activity {
 			Backoff:   &metav1.Duration{Duration: time.Minute},
 			ExitCodes: &egov1.ExitCodes{FailOn: []int32{64}}}
 		s.TTLSecondsAfterFinished = ptr.To[int32](60)
-		s.Security, s.PodOptions = commonv1.SecurityRestricted, fullPodOptions()
+		s.Security, s.PodOptions = commonv1.SecurityRestricted, builders.FullPodOptions()
 	}).Build()
 }
 

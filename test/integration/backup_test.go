@@ -72,7 +72,7 @@ func fullBackup() *databasev1alpha1.EtcdBackup {
 		s.Retention = &commonv1.BackupRetention{KeepLast: ptr.To[int32](10_000), KeepFor: &metav1.Duration{Duration: time.Minute}}
 		s.Suspend, s.Verify, s.Compression = true, ptr.To(false), commonv1.CompressNone
 		s.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "pull"}}
-		s.Scheduling = fullPodOptions().Scheduling
+		s.Scheduling = builders.FullPodOptions().Scheduling
 	})
 }
 

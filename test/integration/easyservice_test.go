@@ -82,7 +82,7 @@ func fullEasyService() *appv1.EasyService {
 			s.Security = commonv1.SecurityRestricted
 			s.NetworkPolicy = &commonv1.NetworkPolicy{From: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}}}}
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("50%"))}
-			s.PodOptions = fullPodOptions()
+			s.PodOptions = builders.FullPodOptions()
 		}).Build()
 }
 

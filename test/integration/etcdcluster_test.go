@@ -68,7 +68,7 @@ func fullEtcdCluster() *databasev1alpha1.EtcdCluster {
 			s.Defrag = &databasev1alpha1.EtcdDefrag{Threshold: 50}
 			s.Resources = corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}}
 			s.NetworkPolicy = &commonv1.NetworkPolicy{}
-			s.PodOptions = fullPodOptions()
+			s.PodOptions = builders.FullPodOptions()
 		}).Build()
 }
 

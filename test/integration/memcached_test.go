@@ -49,34 +49,8 @@ func fullMemcached() *cachev1alpha1.Memcached {
 			s.TLS.Mode, s.TLS.PlaintextPort = cachev1alpha1.MemcachedTLSOptional, 11312
 			s.Connections, s.Threads, s.Verbosity = 2048, 2, 1
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("50%"))}
-			s.PodOptions = fullPodOptions()
+			s.PodOptions = builders.FullPodOptions()
 		}).Build()
-}
-
-// fullPodOptions sets every option of a pod.
-func fullPodOptions() commonv1.PodOptions {
-	return commonv1.PodOptions{
-		ImagePullPolicy:               corev1.PullAlways,
-		ImagePullSecrets:              []corev1.LocalObjectReference{{Name: "registry"}},
-		PodLabels:                     map[string]string{"team": "a"},
-		PodAnnotations:                map[string]string{"note": "b"},
-		TerminationGracePeriodSeconds: ptr.To(int64(7)),
-		Scheduling: commonv1.Scheduling{
-			PriorityClassName: "system-cluster-critical", // one that is always there
-			NodeSelector:      map[string]string{"disk": "fast"},
-			Tolerations:       []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}},
-			Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
-					Weight: 1, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
-						{Key: "disk", Operator: corev1.NodeSelectorOpIn, Values: []string{"fast"}},
-					}},
-				}},
-			}},
-			TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{
-				MaxSkew: 2, TopologyKey: "rack", WhenUnsatisfiable: corev1.ScheduleAnyway,
-			}},
-		},
-	}
 }
 
 var _ = Describe("Memcached", func() {

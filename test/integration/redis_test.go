@@ -71,7 +71,7 @@ func fullRedis() *cachev1alpha1.Redis {
 			s.Service = cachev1alpha1.RedisService{Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"pool": "blue"}}
 			s.NetworkPolicy = &commonv1.NetworkPolicy{}
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("50%"))}
-			s.PodOptions = fullPodOptions()
+			s.PodOptions = builders.FullPodOptions()
 		}).Build()
 }
 

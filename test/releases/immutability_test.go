@@ -89,12 +89,9 @@ var activityValues = map[string][]string{
 
 // whatToDo says to a developer who adds a field what this test asks of it.
 const whatToDo = `
-If the field must not change, give it in api/ego/v1/activity_types.go a default, so that it
-is always there (a required field needs none), and a rule of its own:
-  // +kubebuilder:default=...
-  // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="<field> cannot be changed: an Activity is the record of one run; make a new one"
-then run "make manifests". Do it before the field is released: no rule can be added later.
-If it may change, add it to mutableActivityFields in test/releases/immutability_test.go, with why.
+A field is immutable unless mutableActivityFields of hack/crdbounds/immutable.go has it: "make manifests" writes the rule,
+and a default where the field has none. Do it before the field is released: no rule can be added later.
+If it may change, add it to that list, and with the reason to mutableActivityFields in test/releases/immutability_test.go.
 In both cases give two valid values of it in activityValues, there too.`
 
 // TestAnActivityCannotBeChanged checks, for each field that the CRD's spec has, that an
@@ -138,7 +135,7 @@ func TestAChangeThatIsNotRefusedIsFound(t *testing.T) {
 			change("planted", func(p *apiextensionsv1.JSONSchemaProps) { p.Type = "string" }), "planted: activityValues has fewer than two values"},
 		{"a spec without rules", "command",
 			func(spec *apiextensionsv1.JSONSchemaProps) { spec.XValidations = nil },
-			"command: an update from echo a to echo b is accepted, and mutableActivityFields does not have it.\nIf the field must not change"},
+			"command: an update from echo a to echo b is accepted, and mutableActivityFields does not have it.\nA field is immutable unless"},
 		{"a field without its rule", "envFrom",
 			change("envFrom", func(p *apiextensionsv1.JSONSchemaProps) { p.XValidations = nil }), "is accepted"},
 		// A field's own rule is not asked when the field comes or goes: it compares two values.

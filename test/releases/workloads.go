@@ -11,9 +11,11 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 )
 
@@ -174,6 +176,11 @@ func remade[T any](root, file string, build func(*T) any) (stored, made []byte, 
 	if err != nil {
 		return nil, nil, err
 	}
+	if strings.HasSuffix(file, "_full.yaml") {
+		if err := setPodOptions(obj, schema); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
 	if err := errors.Join(schema.Read(obj), schema.Validate(obj)); err != nil {
 		return nil, nil, err
 	}
@@ -228,4 +235,23 @@ func write(file string, content []byte) error {
 		return err
 	}
 	return os.WriteFile(file, content, 0o644)
+}
+
+// setPodOptions sets each option of a pod that the kind's spec has and the object does not set, so that a new option is in one list.
+func setPodOptions(obj *unstructured.Unstructured, schema *Schema) error {
+	full := builders.FullPodOptions()
+	options, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&full)
+	if err != nil {
+		return err
+	}
+	spec, _ := obj.Object["spec"].(map[string]any)
+	for name, value := range options {
+		if _, ok := schema.structural.Properties["spec"].Properties[name]; !ok {
+			continue
+		}
+		if _, ok := spec[name]; !ok {
+			spec[name] = value
+		}
+	}
+	return nil
 }

@@ -8,8 +8,9 @@ import (
 )
 
 // Once released, no rule of ActivitySpec may change, nor may one be added: the check of
-// an upgrade refuses such a CRD. A field that comes later and must not change has a
-// default, so that it is always there, and a rule of its own.
+// an upgrade refuses such a CRD. hack/crdbounds gives a field that comes later a rule on
+// the field itself, unless it is listed there as one that may change. Such a field has a
+// default, so that it is always there.
 
 // ActivitySpec says what is run, once. It is the record of one run, so it cannot
 // be changed but for suspend, startDeadline, cancel and ttlSecondsAfterFinished.
@@ -96,7 +97,6 @@ type ActivitySpec struct {
 	// +kubebuilder:default={}
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:XValidation:rule="has(self.configMapRef) != has(self.secretRef)",message="envFrom: an item has either configMapRef or secretRef"
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="envFrom cannot be changed: an Activity is the record of one run; make a new one"
 	// +kubebuilder:validation:XValidation:rule="self.all(e, (!has(e.prefix) || size(e.prefix) <= 131072) && (!has(e.configMapRef) || !has(e.configMapRef.name) || size(e.configMapRef.name) <= 253) && (!has(e.secretRef) || !has(e.secretRef.name) || size(e.secretRef.name) <= 253))",message="envFrom: a name has at most 253 characters, a prefix at most 131072"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment From"
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
@@ -105,7 +105,6 @@ type ActivitySpec struct {
 	// says otherwise. Empty: none.
 	// +optional
 	// +kubebuilder:default={}
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="workspace cannot be changed: an Activity is the record of one run; make a new one"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Workspace Workspace `json:"workspace,omitzero"`
 
@@ -153,7 +152,6 @@ type ActivitySpec struct {
 	// one: every failed one, at once.
 	// +optional
 	// +kubebuilder:default={}
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="retryPolicy cannot be changed: an Activity is the record of one run; make a new one"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Retry Policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	RetryPolicy RetryPolicy `json:"retryPolicy,omitzero"`
 
