@@ -218,8 +218,8 @@ func (f *fleet) relink(e *databasev1alpha1.EtcdCluster) {
 	}
 }
 
-// tellPods writes on each pod whether and how it may start.
-func (f *fleet) tellPods(ctx context.Context, e *databasev1alpha1.EtcdCluster) error {
+// writePermits writes on each pod whether and how it may start.
+func (f *fleet) writePermits(ctx context.Context, e *databasev1alpha1.EtcdCluster) error {
 	f.relink(e)
 	permits := permitsToWrite(f.situation(e))
 	var errs []error

@@ -54,7 +54,7 @@ func TestPodsAreToldByTheRecordThatStands(t *testing.T) {
 		}
 		m.Pods[0].Serves, m.Pods[0].Runs = false, false // so that it is told whatever is new
 		m.Status.Membership.Members[0].Ran = false
-		if _, err := pass(0, false)(m); err != nil {
+		if _, err := runPass(0, false)(m); err != nil {
 			t.Fatal(err)
 		}
 		if m.isReplacing() {
@@ -78,7 +78,7 @@ func TestARecoverySavesWhatItGoesOnFrom(t *testing.T) {
 		if _, err := allowRecovery(m); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := pass(0, false)(m); err != nil {
+		if _, err := runPass(0, false)(m); err != nil {
 			t.Fatal(err)
 		}
 		if m.Status.LastRecovery != nil {

@@ -1,9 +1,10 @@
-// Package etcd reconciles EtcdClusters: types → resources → controller → status. What is done next is decided in
-// internal/membership; internal/wire speaks with the servers.
+// Package etcd reconciles EtcdClusters.
+//
+// A pass has six steps: inputs.go reads the API server; observe.go looks at the servers; internal/membership/plan.go decides; act.go
+// acts; pass.go applies what follows; report.go sets the status. internal/wire has the protocol of the servers.
 package etcd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -19,7 +20,6 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
@@ -79,84 +79,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return converge.Reconcile(ctx, &r.Converger, req, &databasev1alpha1.EtcdCluster{}, r.reconcile)
 }
 
-func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdCluster, save converge.SaveStatus) (ctrl.Result, error) {
-	spec := resolve(e, r.DefaultImages)
-	in, err := r.read(ctx, e, spec)
+func (r *Reconciler) reconcile(ctx context.Context, cluster *databasev1alpha1.EtcdCluster, save converge.SaveStatus) (ctrl.Result, error) {
+	p, err := r.read(ctx, cluster, save) // once
 	if err != nil {
-		return ctrl.Result{RequeueAfter: in.certificates.RecheckAfter}, err // which time may mend
+		return p.recheck(), err
 	}
-	spec.Quota = quota(e, volumeSize(e, in.set)) // of the volumes that there are
-	outside := &apiEffects{Reconciler: r, etcd: e, pods: in.pods, fetches: in.fetches, requests: in.requests, backups: in.backups, saveStatus: save}
-	f := r.observe(ctx, e, spec, in, outside)
-	defer f.close()
-
-	next := f.situation(e).Plan() // one decision, pure
-	apply := r.Converge
-	var failed error // a step that a server refuses keeps neither the children nor the status from going on
-	switch {
-	case in.lost != nil:
-		next, apply = *in.lost, r.ReadChildren
-	case changesNothing(e, next):
-		apply = r.ReadChildren
-	default:
-		next, failed = outcome(next, r.execute(ctx, e, f, next))
-		if outside.unsaved || errors.Is(failed, errNotLeading) {
-			return ctrl.Result{}, failed // nothing may follow from what is not on record, or from a former leader's word
-		}
+	p.look(ctx)
+	defer p.close()
+	p.plan()
+	if err := p.act(ctx); err != nil {
+		return ctrl.Result{}, err
 	}
-	toMake := r.childInputs(e, f, in)
-	children := desiredChildren(e, toMake)
-	if fetchesOnly(e, next) {
-		children, apply = fetchChildren(e, toMake), r.ApplyChildren // nothing is removed
-	}
-	observed, err := apply(ctx, e, children...)
-	r.notePublished(e, observed, toMake.identity)
-	err = errors.Join(failed, err)
-	if !e.Spec.Paused {
-		r.reportPeers(ctx, e, observed, in)
-		err = errors.Join(err, f.tellPods(ctx, e))
-	}
-	found, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", e.Name)
-	set := cmp.Or(found, &appsv1.StatefulSet{})
-	err = errors.Join(err, r.settleClaims(ctx, e, f, in, cmp.Or(found, in.set)))
-	growth, growthErr := r.growVolumes(ctx, e, f, next, in)
-	err = errors.Join(err, growthErr)
-	recheckPods, checkErr := r.checkPods(ctx, e, set, in.pods)
-	err = errors.Join(err, checkErr)
-	result := r.updateStatus(e, f, next, workload{set, in.allPods(), growth,
-		clientCertificates{in.certificates, f.lagging(e, in.certificates.Published)}, in.logins, r.PodRefusal(e)})
-	result.RequeueAfter = converge.Soonest(result.RequeueAfter, recheckPods)
-	if e.Spec.Paused { // after all else is reported
-		err = errors.Join(err, r.ReportPausedChanges(ctx, e, children...))
-	}
-	if err == nil && next.Changes() && !e.Spec.Paused {
-		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
-	}
-	return result, err
-}
-
-// checkPods finds out why members' pods are missing, unless spec.paused holds back what it may write.
-func (r *Reconciler) checkPods(ctx context.Context, e *databasev1alpha1.EtcdCluster, set *appsv1.StatefulSet, pods []corev1.Pod) (time.Duration, error) {
-	if e.Spec.Paused {
-		return 0, nil
-	}
-	return r.CheckPods(ctx, e, set, pods, r.clock.Now())
-}
-
-// updateStatus sets the status: what was seen, what was just written, and what comes next.
-func (r *Reconciler) updateStatus(e *databasev1alpha1.EtcdCluster, f *fleet, next membership.Step, w workload) ctrl.Result {
-	now := r.clock.Now()
-	known := r.memory.noteLook(e, f.World, now)
-	r.memory.noteAccess(e, f.World, now)
-	s := f.situation(e)
-	restore, _ := s.NextRestore()
-	waited, restoreWaited := r.memory.noteWaits(e, next, restore, now)
-	if !known.isFleeting(f.World, now) {
-		e.Status = newStatus(e, s, explained(known.excuse(next, now), s.Sees(), waited), w)
-		e.Status.NextRestore = nextRestore(s, restore, restoreWaited, w)
-	}
-	return ctrl.Result{RequeueAfter: converge.Soonest(cmp.Or(next.RequeueAfter, restInterval), w.certificates.RecheckAfter,
-		w.logins.recheckAfter(f.situation(e).Login(), now))}
+	return p.report(ctx, p.apply(ctx))
 }
 
 // SetupWithManager starts the controller.

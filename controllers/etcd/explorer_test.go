@@ -35,8 +35,8 @@ func (a action) happen(m *model) (happens bool, err error) {
 	return happens, err
 }
 
-// pass runs one pass of the operator: it reads, plans, and acts by the shipped code, until it is killed at a call.
-func pass(dieAt int, after bool) func(*model) (bool, error) {
+// runPass runs one pass of the operator: it reads, plans, and acts by the shipped code, until it is killed at a call.
+func runPass(dieAt int, after bool) func(*model) (bool, error) {
 	return func(m *model) (bool, error) {
 		if dieAt > 0 {
 			if m.Crashes == 0 {
@@ -64,7 +64,7 @@ func runStep(m *model, e *databasev1alpha1.EtcdCluster, f *fleet, outside *model
 			m.Replicas = f.situation(e).DesiredPods()
 			m.Template, m.TemplateBroken = minorOf(e.Status.TargetVersion), m.podMistake()
 		}
-		err = f.tellPods(context.Background(), e)
+		err = f.writePermits(context.Background(), e)
 	}
 	if outside.dieAt > 0 && !errors.Is(err, errCrashed) {
 		return false, nil // there was no such call
@@ -130,11 +130,11 @@ func allowRecovery(m *model) (bool, error) {
 
 // actions are all that can happen next.
 func actions() []action {
-	list := []action{{"pass", pass(0, false)}, {"write", func(m *model) (bool, error) { return m.Writes == m.Backup && m.write(), nil }},
+	list := []action{{"pass", runPass(0, false)}, {"write", func(m *model) (bool, error) { return m.Writes == m.Backup && m.write(), nil }},
 		{"stop the operator", fallAsleep}, {"wake the operator", wake}, {"a human allows a recovery", allowRecovery}}
 	for call := 1; call <= 3; call++ {
-		list = append(list, action{fmt.Sprintf("pass, killed before call %d", call), pass(call, false)},
-			action{fmt.Sprintf("pass, killed after call %d", call), pass(call, true)})
+		list = append(list, action{fmt.Sprintf("pass, killed before call %d", call), runPass(call, false)},
+			action{fmt.Sprintf("pass, killed after call %d", call), runPass(call, true)})
 	}
 	for i := range maxMembers {
 		list = append(list, podActions(i)...)
@@ -350,7 +350,7 @@ func lostMajority(size int32) *model {
 func lostWhileForming() *model {
 	m := newModel(3, true)
 	for range 4 { // Form, and one pass for each member that begins
-		if _, err := pass(0, false)(m); err != nil {
+		if _, err := runPass(0, false)(m); err != nil {
 			panic(err)
 		}
 		for i := range m.Replicas {

@@ -40,7 +40,7 @@ type inputs struct {
 	logins logins
 }
 
-func (r *Reconciler) read(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (in inputs, err error) {
+func (r *Reconciler) readInputs(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (in inputs, err error) {
 	var isCopied bool
 	if in.certificates, isCopied, err = r.readCertificates(ctx, e, spec); err != nil { // first: without them no member can be asked
 		return in, err

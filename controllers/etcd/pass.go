@@ -1,0 +1,122 @@
+package etcd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
+)
+
+// pass is one pass over one EtcdCluster. Its steps are read, look, plan, act, apply and report, in this order.
+type pass struct {
+	*Reconciler
+	// cluster is the object. Its status changes while the pass acts.
+	cluster *databasev1alpha1.EtcdCluster
+	// spec is the spec with every default. read fills it in.
+	spec membership.Spec
+	// in is what the API server has of the object. read fills it in.
+	in inputs
+	// outside has the effects of the step besides those on the servers. read fills it in.
+	outside *apiEffects
+	// fleet is what the servers say, and the connections to them. look fills it in.
+	fleet *fleet
+	// step is what is to be done. plan fills it in; act replaces it when the step must wait or is blocked.
+	step membership.Step
+	// readsOnly says that the pass neither acts nor writes children. plan fills it in.
+	readsOnly bool
+	// failed is the error of a step that a server refused. act fills it in. The children and the status follow all the same.
+	failed error
+	// children are those that the object is to have. apply fills them in.
+	children []converge.Child
+	// set is the StatefulSet as it was just written, empty if there is none. apply fills it in.
+	set *appsv1.StatefulSet
+	// growth is how far the volumes are. apply fills it in.
+	growth volumes.Growth
+	// recheckPods is when to look again at pods that do not start; 0 for never. apply fills it in.
+	recheckPods time.Duration
+}
+
+// read reads what the API server has of the object, once. It returns a pass also with an error.
+func (r *Reconciler) read(ctx context.Context, cluster *databasev1alpha1.EtcdCluster, save converge.SaveStatus) (*pass, error) {
+	p := &pass{Reconciler: r, cluster: cluster, spec: resolve(cluster, r.DefaultImages)}
+	var err error
+	if p.in, err = r.readInputs(ctx, cluster, p.spec); err != nil {
+		return p, err
+	}
+	p.spec.Quota = quota(cluster, volumeSize(cluster, p.in.set)) // of the volumes that there are
+	p.outside = &apiEffects{Reconciler: r, etcd: cluster, pods: p.in.pods, fetches: p.in.fetches, requests: p.in.requests,
+		backups: p.in.backups, saveStatus: save}
+	return p, nil
+}
+
+// recheck is when to read again after an error, which time alone may end.
+func (p *pass) recheck() ctrl.Result {
+	return ctrl.Result{RequeueAfter: p.in.certificates.RecheckAfter}
+}
+
+// look asks the servers, by connections that close ends.
+func (p *pass) look(ctx context.Context) {
+	p.fleet = p.observe(ctx, p.cluster, p.spec, p.in, p.outside)
+}
+
+func (p *pass) close() { p.fleet.close() }
+
+// plan decides what to do from what was read and seen. What is lost must be restored before anything is written.
+func (p *pass) plan() {
+	p.step = p.fleet.situation(p.cluster).Plan()
+	p.readsOnly = p.in.lost != nil || changesNothing(p.cluster, p.step)
+	if p.in.lost != nil {
+		p.step = *p.in.lost
+	}
+}
+
+// act performs the step. It returns an error if nothing may follow: the status could not be saved, or another operator may lead.
+func (p *pass) act(ctx context.Context) error {
+	if p.readsOnly {
+		return nil
+	}
+	err := p.execute(ctx, p.cluster, p.fleet, p.step)
+	if p.outside.unsaved || errors.Is(err, errNotLeading) {
+		return fmt.Errorf("%s: %w", p.step.Phrase(), err)
+	}
+	p.step, p.failed = outcome(p.step, err)
+	return nil
+}
+
+// apply writes the children and what else follows from the step, also when a server has refused the step.
+func (p *pass) apply(ctx context.Context) error {
+	write := p.Converge
+	if p.readsOnly {
+		write = p.ReadChildren
+	}
+	toMake := p.childInputs(p.cluster, p.fleet, p.in)
+	p.children = desiredChildren(p.cluster, toMake)
+	if fetchesOnly(p.cluster, p.step) {
+		p.children, write = fetchChildren(p.cluster, toMake), p.ApplyChildren // nothing is removed
+	}
+	observed, err := write(ctx, p.cluster, p.children...)
+	p.notePublished(p.cluster, observed, toMake.identity)
+	err = errors.Join(p.failed, err)
+	if !p.cluster.Spec.Paused {
+		p.reportPeers(ctx, p.cluster, observed, p.in)
+		err = errors.Join(err, p.fleet.writePermits(ctx, p.cluster))
+	}
+	found, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", p.cluster.Name)
+	p.set = cmp.Or(found, &appsv1.StatefulSet{})
+	err = errors.Join(err, p.settleClaims(ctx, p.cluster, p.fleet, p.in, cmp.Or(found, p.in.set)))
+	var growthErr, checkErr error
+	p.growth, growthErr = p.growVolumes(ctx, p.cluster, p.fleet, p.step, p.in)
+	if !p.cluster.Spec.Paused {
+		p.recheckPods, checkErr = p.CheckPods(ctx, p.cluster, p.set, p.in.pods, p.clock.Now())
+	}
+	return errors.Join(err, growthErr, checkErr)
+}
