@@ -121,7 +121,7 @@ func connect(t *testing.T) {
 // newNamespace is there until the test has ended.
 func newNamespace(t *testing.T) string {
 	t.Helper()
-	start := time.Now()
+	started := time.Now()
 	fresh := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "etcd-"}}
 	if err := k8s.Create(t.Context(), fresh); err != nil {
 		t.Fatal(err)
