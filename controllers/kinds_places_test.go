@@ -17,15 +17,15 @@ import (
 
 // checkPages checks that the pages that list the kinds mention this one, and that it has a page.
 func (k kind) checkPages(t *testing.T, name string) {
+	if k.page == "" {
+		t.Fatal("kinds.go names no page of docs that says what the kind promises")
+	}
 	pages := []string{"README.md", "SECURITY.md", "CHANGELOG.md", "docs/architecture.md", "docs/conditions.md",
 		"docs/install-modes.md", "config/manifests/bases/mainstay-operator.clusterserviceversion.yaml", "docs/" + k.page}
 	for _, page := range pages {
 		if !strings.Contains(contentOf(t, page), name) {
 			t.Errorf("%s does not mention %s", page, name)
 		}
-	}
-	if k.page == "" {
-		t.Error("kinds.go names no page of docs that says what the kind promises")
 	}
 }
 

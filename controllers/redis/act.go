@@ -44,10 +44,14 @@ var acts = map[topology.Verb]func(*pass, context.Context, topology.Step) error{
 
 // do carries out one step, if it acts.
 func (p *pass) do(ctx context.Context, s topology.Step) error {
-	if carryOut, ok := acts[s.Do]; ok {
-		return carryOut(p, ctx, s)
+	if !s.Traits().Acts {
+		return nil
 	}
-	return nil
+	carryOut, ok := acts[s.Do]
+	if !ok {
+		return fmt.Errorf("no act is known for %q", s.Do)
+	}
+	return carryOut(p, ctx, s)
 }
 
 func (p *pass) doFence(ctx context.Context, s topology.Step) error {

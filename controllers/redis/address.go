@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -21,27 +22,32 @@ import (
 
 // confirmNode returns what confirms a connection to a node: its pod has the address, and is ours.
 func (p *pass) confirmNode(m topology.Node) wire.Confirm {
-	return p.confirmPod(m, func(pod *corev1.Pod) bool {
-		owner := metav1.GetControllerOf(pod) // none while a StatefulSet that was recreated takes its pods back
-		return owner != nil && owner.UID == p.set.UID || isOnRecord(p.redis, pod.UID)
+	set, isRecorded := p.set.UID, isOnRecord(p.redis, m.PodUID)
+	return p.confirmPod(m, func(owner types.UID) bool {
+		return owner == set && set != "" || isRecorded // without an owner while a StatefulSet that was recreated takes its pods back
 	})
 }
 
 // confirmSource is the same for the pod that serves a backup.
 func (p *pass) confirmSource(m topology.Node) wire.Confirm {
-	return p.confirmPod(m, func(pod *corev1.Pod) bool { return metav1.IsControlledBy(pod, p.redis) })
+	redis := p.redis.UID
+	return p.confirmPod(m, func(owner types.UID) bool { return owner == redis })
 }
 
-func (p *pass) confirmPod(m topology.Node, isOurs func(*corev1.Pod) bool) wire.Confirm {
+// confirmPod asks isOurs for the UID of the pod's controller, empty if it has none. A connection may be confirmed after its pass
+// gave up waiting for it, so what it returns has values of the pass and not its object, which later steps change.
+func (p *pass) confirmPod(m topology.Node, isOurs func(owner types.UID) bool) wire.Confirm {
+	reader, key := p.APIReader, ctrlclient.ObjectKey{Namespace: p.redis.Namespace, Name: m.Name}
 	return func(ctx context.Context) error {
 		pod := &corev1.Pod{}
-		if err := p.APIReader.Get(ctx, ctrlclient.ObjectKey{Namespace: p.redis.Namespace, Name: m.Name}, pod); err != nil {
+		if err := reader.Get(ctx, key, pod); err != nil {
 			if !apierrors.IsNotFound(err) {
 				err = errors.Join(wire.ErrNotFoundOut, err)
 			}
 			return fmt.Errorf("confirming the address of pod %q: %w", m.Name, err)
 		}
-		if pod.UID != m.PodUID || !holdsAddress(pod, m.Address) || !isOurs(pod) {
+		owner := ptr.Deref(metav1.GetControllerOfNoCopy(pod), metav1.OwnerReference{}).UID
+		if pod.UID != m.PodUID || !holdsAddress(pod, m.Address) || !isOurs(owner) {
 			return fmt.Errorf("address %s is not, or no longer, that of pod %q", m.Address, m.Name)
 		}
 		return nil

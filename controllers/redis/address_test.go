@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -74,6 +75,32 @@ func TestWhichAddressIsConfirmed(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// A connection may be made after its pass gave up waiting for it, while the reply to a save is decoded into the object.
+func TestAnAddressIsConfirmedAfterTheObjectChanged(t *testing.T) {
+	s, node := fixture.Healthy(3), topology.Node{Name: "a-3", PodUID: "uid-a-3", Address: "10.0.0.3"}
+	s.Namespace, s.UID = "ns", "redis"
+	s.Status.Replication.SyncSet = append(s.Status.Replication.SyncSet, cachev1alpha1.RedisProcess{Name: node.Name, PodUID: node.PodUID})
+	pod := podOf(node)
+	for owner, confirm := range map[types.UID]func(*pass) wire.Confirm{
+		"":      func(p *pass) wire.Confirm { return p.confirmNode(node) },
+		"redis": func(p *pass) wire.Confirm { return p.confirmSource(node) },
+	} {
+		pod.OwnerReferences = nil
+		if owner != "" {
+			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Redis", Name: "a", UID: owner, Controller: ptr.To(true)}}
+		}
+		r := &Reconciler{}
+		r.APIReader = fake.NewClientBuilder().WithObjects(pod.DeepCopy()).Build()
+		p := r.newPass(s.DeepCopy(), nil)
+		p.set = setOfPods
+		late := confirm(p)
+		*p.redis = cachev1alpha1.Redis{}
+		if err := late(t.Context()); err != nil {
+			t.Errorf("controlled by %q: %v", owner, err)
+		}
 	}
 }
 

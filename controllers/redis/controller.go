@@ -68,7 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, save converge.SaveStatus) (ctrl.Result, error) {
 	p, err := r.read(ctx, redis, save) // once
 	if err != nil {
-		return p.recheck(), err
+		return ctrl.Result{RequeueAfter: p.recheck}, err
 	}
 	defer p.close()
 	p.look(ctx)

@@ -52,16 +52,17 @@ const retryInterval = 2 * time.Millisecond
 
 // apiEffects has the effects on a real API server.
 type apiEffects struct {
-	*pass
+	// pass is not embedded: it has the effects, so an effect that were missing here would call itself.
+	pass       *pass
 	saveStatus converge.SaveStatus
 }
 
 func (a *apiEffects) save(ctx context.Context) error {
-	before := a.redis.ResourceVersion
+	before := a.pass.redis.ResourceVersion
 	if err := a.saveStatus(ctx); err != nil {
 		return err
 	}
-	if a.redis.ResourceVersion == before {
+	if a.pass.redis.ResourceVersion == before {
 		return a.checkUnchanged(ctx)
 	}
 	return nil
@@ -69,24 +70,24 @@ func (a *apiEffects) save(ctx context.Context) error {
 
 func (a *apiEffects) checkUnchanged(ctx context.Context) error {
 	live := &cachev1alpha1.Redis{}
-	if err := a.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(a.redis), live); err != nil {
+	if err := a.pass.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(a.pass.redis), live); err != nil {
 		return fmt.Errorf("reading the object: %w", err)
 	}
-	if live.UID != a.redis.UID || live.ResourceVersion != a.redis.ResourceVersion {
+	if live.UID != a.pass.redis.UID || live.ResourceVersion != a.pass.redis.ResourceVersion {
 		return a.conflictError("the cache is behind")
 	}
 	return nil
 }
 
 func (a *apiEffects) checkStamps(ctx context.Context) error {
-	claims, err := listClaims(ctx, a.APIReader, a.spec)
+	claims, err := listClaims(ctx, a.pass.APIReader, a.pass.spec)
 	if err != nil {
 		return err
 	}
 	same := func(live *corev1.PersistentVolumeClaim, seen topology.Volume) bool {
 		return live.UID == seen.Claim.UID && topology.ReadStamp(live.Annotations) == seen.Stamp
 	}
-	if !maps.EqualFunc(claims, a.Volumes, same) {
+	if !maps.EqualFunc(claims, a.pass.Volumes, same) {
 		return a.conflictError("the cache is behind at a PersistentVolumeClaim")
 	}
 	return nil
@@ -94,27 +95,27 @@ func (a *apiEffects) checkStamps(ctx context.Context) error {
 
 // conflictError is the error that the API server gives to a write that is made from an outdated object.
 func (a *apiEffects) conflictError(why string) error {
-	return apierrors.NewConflict(cachev1alpha1.GroupVersion.WithResource("redis").GroupResource(), a.redis.Name, errors.New(why))
+	return apierrors.NewConflict(cachev1alpha1.GroupVersion.WithResource("redis").GroupResource(), a.pass.redis.Name, errors.New(why))
 }
 
 func (a *apiEffects) writeStamp(ctx context.Context, node string, s topology.Stamp) error {
-	v := a.Volumes[node]
+	v := a.pass.Volumes[node]
 	next := v.Claim.DeepCopy()
 	if next.Annotations == nil {
 		next.Annotations = map[string]string{}
 	}
 	maps.Copy(next.Annotations, s.Annotations())
-	if err := a.patchClaim(ctx, v.Claim, next); err != nil {
+	if err := a.pass.patchClaim(ctx, v.Claim, next); err != nil {
 		return fmt.Errorf("writing epoch %d on PersistentVolumeClaim %q: %w", s.Epoch, next.Name, err)
 	}
-	a.Volumes[node] = topology.Volume{Stamp: s, Claim: next}
+	a.pass.Volumes[node] = topology.Volume{Stamp: s, Claim: next}
 	return nil
 }
 
 func (a *apiEffects) deletePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error {
-	m, _ := a.Find(name)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.redis.Namespace, Name: name}}
-	return ctrlclient.IgnoreNotFound(a.Delete(ctx, pod, append(options, ctrlclient.Preconditions{UID: &m.PodUID})...))
+	m, _ := a.pass.Find(name)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.pass.redis.Namespace, Name: name}}
+	return ctrlclient.IgnoreNotFound(a.pass.Delete(ctx, pod, append(options, ctrlclient.Preconditions{UID: &m.PodUID})...))
 }
 
 func (*apiEffects) runAll(ctx context.Context, all []func()) {
@@ -141,10 +142,10 @@ func (*apiEffects) awaitRetry(ctx context.Context) error {
 // route writes the Service together with all other children. If the API server refuses one of them,
 // the Service is still pointed at the master.
 func (a *apiEffects) route(ctx context.Context) (led bool, err error) {
-	a.observed, err = a.Converge(ctx, a.redis, children.Desired(a.childInputs())...)
+	a.pass.observed, err = a.pass.Converge(ctx, a.pass.redis, children.Desired(a.pass.childInputs())...)
 	if err == nil {
 		return true, nil
 	}
-	led, alsoErr := a.applyRouteOnly(ctx)
+	led, alsoErr := a.pass.applyRouteOnly(ctx)
 	return led, errors.Join(err, alsoErr)
 }

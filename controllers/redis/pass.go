@@ -27,6 +27,9 @@ type pass struct {
 	// known is what earlier passes over the object have left.
 	known *objectMemory
 
+	// recheck is when to read again after read has failed; 0 if only a change helps. A certificate that is not valid yet becomes
+	// valid with time.
+	recheck time.Duration
 	// set is the StatefulSet, empty if there is none. read fills it in.
 	set *appsv1.StatefulSet
 	// pods are the nodes' pods. read fills them in.

@@ -6,7 +6,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -18,6 +17,7 @@ func (r *Reconciler) read(ctx context.Context, redis *cachev1alpha1.Redis, save 
 	replaceFormerReason(redis.Status.LastFailover)
 	p := r.newPass(redis, save)
 	if err := p.readSecrets(ctx); err != nil {
+		p.recheck = p.certificates.RecheckAfter
 		return p, err
 	}
 	if err := p.readWorkload(ctx); err != nil {
@@ -29,14 +29,6 @@ func (r *Reconciler) read(ctx context.Context, redis *cachev1alpha1.Redis, save 
 	}
 	p.Source, err = p.getSource(ctx)
 	return p, err
-}
-
-// recheck is the result of a pass that could not read everything. A certificate that is not valid yet becomes so with time.
-func (p *pass) recheck() ctrl.Result {
-	if p.set != nil { // the certificates were not what failed
-		return ctrl.Result{}
-	}
-	return ctrl.Result{RequeueAfter: p.certificates.RecheckAfter}
 }
 
 // readSecrets reads what the operator needs to speak with the servers, and what those start with.

@@ -69,17 +69,19 @@ func describeEnd(container string, t *corev1.ContainerStateTerminated) string {
 }
 
 func (a *apiEffects) createSource(ctx context.Context) error {
-	pod := children.RestorePod(children.Inputs{Redis: a.redis, Spec: a.spec, Image: a.imageFor(a.set)}, a.OperatorImage, runningVersion(a.World))
-	pod.Namespace = a.redis.Namespace
-	if err := ctrl.SetControllerReference(a.redis, pod, a.Scheme()); err != nil {
+	p := a.pass
+	in := children.Inputs{Redis: p.redis, Spec: p.spec, Image: p.imageFor(p.set)}
+	pod := children.RestorePod(in, p.OperatorImage, runningVersion(p.World))
+	pod.Namespace = p.redis.Namespace
+	if err := ctrl.SetControllerReference(p.redis, pod, p.Scheme()); err != nil {
 		return err
 	}
-	return a.CreateOnce(ctx, "Pod", a.redis, pod, &corev1.Pod{})
+	return p.CreateOnce(ctx, "Pod", p.redis, pod, &corev1.Pod{})
 }
 
 func (a *apiEffects) deleteSource(ctx context.Context) error {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.redis.Namespace, Name: a.Source.Name}}
-	return ctrlclient.IgnoreNotFound(a.Delete(ctx, pod, ctrlclient.Preconditions{UID: &a.Source.PodUID}))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.pass.redis.Namespace, Name: a.pass.Source.Name}}
+	return ctrlclient.IgnoreNotFound(a.pass.Delete(ctx, pod, ctrlclient.Preconditions{UID: &a.pass.Source.PodUID}))
 }
 
 // runningVersion is that of the servers, which have the image that is to load the backup.

@@ -19,6 +19,9 @@ const kubernetesFlags = "-s -w" +
 	" -X k8s.io/component-base/version.gitMinor=37" +
 	" -X k8s.io/client-go/pkg/version.gitVersion=" + kubernetesVersion
 
+// ownModule is this program's, which needs the standard library only and has no go.sum.
+const ownModule = "hack/cluster"
+
 // binary is something that is built from a module into .bin.
 type binary struct {
 	name   string
@@ -34,7 +37,7 @@ var (
 	}
 	etcd    = etcdBinaries("")
 	coredns = []binary{{name: "coredns", module: "hack/tools/coredns", pkg: "github.com/coredns/coredns", flags: "-s -w"}}
-	pause   = []binary{{name: "pause", module: "hack/cluster", pkg: "./pause", flags: "-s -w"}}
+	pause   = []binary{{name: "pause", module: ownModule, pkg: "./pause", flags: "-s -w"}}
 )
 
 func kubernetesBinary(name string) binary {
@@ -148,8 +151,11 @@ func fingerprint(l layout, b binary) (string, error) {
 	sum := sha256.New()
 	sum.Write([]byte(b.flags))
 	files := []string{"go.mod", "go.sum"}
-	if strings.HasPrefix(b.pkg, "./") { // our own code, which needs the standard library only
-		files = []string{filepath.Join(b.pkg, "main.go")}
+	if b.module == ownModule {
+		files = nil
+	}
+	if strings.HasPrefix(b.pkg, "./") { // our own code
+		files = append(files, filepath.Join(b.pkg, "main.go"))
 	}
 	for _, file := range files {
 		content, err := os.ReadFile(filepath.Join(l.Root, b.module, file))

@@ -79,7 +79,7 @@ func ensurePKI(_ context.Context, l layout) error {
 	return os.Rename(fresh, l.state("pki"))
 }
 
-// issue makes an authority, and what it signs. The key of the last subject is written last.
+// issue makes an authority, and what it signs.
 func issue(dir, name string, subjects []subject) error {
 	ca := authority.New("mainstay-cluster "+name, extend)
 	if err := writePair(dir, name, ca.PEM(), ca.Key()); err != nil {

@@ -139,7 +139,7 @@ func claimFaults(readme, benchmarks string) []string {
 			fault("the leader renews its lease at rest, too: docs/benchmarks.md has the requests a second")
 		}
 		if aboutOthers.MatchString(words) && !slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, "hostile") }) {
-			fault("names no row of docs/benchmarks.md other than hostile servers")
+			fault("names no row of docs/benchmarks.md with hostile servers")
 		}
 	}
 	return faults

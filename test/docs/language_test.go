@@ -74,7 +74,6 @@ var notClean = []string{
 	"controllers/redis/internal/wire",
 	"docs/*.md",
 	"docs/adr/*.md",
-	"test/*.md",
 	"test/integration",
 	"test/mutants",
 }

@@ -31,7 +31,8 @@ type Peaks struct {
 }
 
 // WatchPeaks looks, until ctx ends, at the processes that run a program of that name, in whatever pod, and have that text in their
-// arguments. What a process holds for the first time just before it ends is not seen.
+// arguments. What a process holds for the first time just before it ends is not seen,
+// nor is a process that lives for less than the time between two searches.
 func WatchPeaks(ctx context.Context, program, text string) *Peaks {
 	p := &Peaks{program: program, text: text, pids: map[int]string{}, of: map[string]int64{}}
 	go func() {

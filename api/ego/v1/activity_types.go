@@ -9,8 +9,8 @@ import (
 
 // Once released, no rule of ActivitySpec may change, nor may one be added: the check of
 // an upgrade refuses such a CRD. hack/crdbounds gives a field that comes later a rule on
-// the field itself, unless it is listed there as one that may change. Such a field has a
-// default, so that it is always there.
+// the field itself, unless it is listed there as one that may change. A field with such a
+// rule has a default, so that it is always there.
 
 // ActivitySpec says what is run, once. It is the record of one run, so it cannot
 // be changed but for suspend, startDeadline, cancel and ttlSecondsAfterFinished.

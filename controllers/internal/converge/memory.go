@@ -50,16 +50,6 @@ func (m *Memory[T]) Of(owner client.Object) *T {
 	return known
 }
 
-// LockKnown does the same if anything is known of exactly that object. Else it returns nil, and unlock does nothing.
-func (m *Memory[T]) LockKnown(key types.NamespacedName, uid types.UID) (known *T, unlock func()) {
-	m.mu.Lock()
-	if last := m.objects[key]; last != nil && last.uid == uid {
-		return &last.value, m.mu.Unlock
-	}
-	m.mu.Unlock()
-	return nil, func() {}
-}
-
 // Forget drops what is known of an object that is gone.
 func (m *Memory[T]) Forget(key types.NamespacedName) {
 	m.mu.Lock()

@@ -27,7 +27,7 @@ func (c *Converger) GetStatefulSet(ctx context.Context, owner Object) (*appsv1.S
 }
 
 // IsOutdated reports whether a pod is of another template than its StatefulSet's. While its controller has not seen the newest
-// template is not known, and no pod is.
+// template, it is not known, and no pod counts as outdated.
 func IsOutdated(pod *corev1.Pod, set *appsv1.StatefulSet) bool {
 	return set.Status.ObservedGeneration == set.Generation && set.Status.UpdateRevision != "" &&
 		pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision

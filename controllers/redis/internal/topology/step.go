@@ -20,5 +20,10 @@ type Step struct {
 
 func (s Step) String() string { return fmt.Sprintf("%s %s", s.Do, strings.Join(s.NodeNames, ",")) }
 
-// Traits are those of its verb.
-func (s Step) Traits() Traits { return Verbs[s.Do] }
+// Traits are those of its verb. A verb without a row is the business of the operator in charge alone.
+func (s Step) Traits() Traits {
+	if traits, ok := Verbs[s.Do]; ok {
+		return traits
+	}
+	return Traits{Acts: true, NeedsCharge: true, Changes: true}
+}

@@ -10,7 +10,12 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// A verb without a row would be done by an operator that is not in charge.
+func TestAVerbWithoutARowNeedsCharge(t *testing.T) {
+	if traits := (topology.Step{Do: "Unknown"}).Traits(); !traits.Acts || !traits.NeedsCharge || !traits.Changes {
+		t.Errorf("%+v", traits)
+	}
+}
+
 func TestEachVerbHasARow(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "verbs.go", nil, parser.SkipObjectResolution)
 	if err != nil {
