@@ -410,7 +410,7 @@ var acts = []mutant{
 		"is becoming master\")\n	}\n	return p.save(ctx)", "is becoming master\")\n	}\n	return nil",
 		"TestOrderWithinAnAct/promote"},
 	{"a save that writes nothing asks nobody", "effects.go",
-		"if a.redis.ResourceVersion == before {", `if a.redis.ResourceVersion == before && a.redis.Name == "" {`,
+		"if a.pass.redis.ResourceVersion == before {", `if a.pass.redis.ResourceVersion == before && a.pass.redis.Name == "" {`,
 		"TestASaveThatWritesNothingAsks/nothing to write, and another has"},
 	{"a login that leads nowhere is not told again", "memory_commands.go",
 		"now.Sub(was.LinkedAt) < loginRetry", "now.Sub(was.LinkedAt) < 1000*loginRetry",
