@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 )
@@ -103,8 +104,15 @@ func (k kind) validate() error {
 
 // write writes the files of the kind below root, and extends the lists. It changes nothing if the kind exists.
 func (k kind) write(root string) error {
-	if _, err := os.Stat(filepath.Join(root, "controllers", k.Lower())); err == nil {
-		return fmt.Errorf("controllers/%s exists", k.Lower())
+	taken := []string{"controllers/" + k.Lower()}
+	for _, path := range files {
+		taken = append(taken, k.fill(path)) // the folder of a kind may have another name, as that of EtcdCluster
+	}
+	slices.Sort(taken)
+	for _, path := range taken {
+		if _, err := os.Stat(filepath.Join(root, path)); err == nil {
+			return fmt.Errorf("%s exists: choose another kind, or delete what is left of this one", path)
+		}
 	}
 	_, err := os.Stat(filepath.Join(root, k.fill(groupFile)))
 	isNewVersion := err != nil

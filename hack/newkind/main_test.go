@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,6 +47,31 @@ func TestANewKindBuilds(t *testing.T) {
 	}
 	if !strings.Contains(string(out), "docs/queue.md does not mention Queue") {
 		t.Errorf("no test asks for the page of the kind:\n%s", out)
+	}
+}
+
+// The folder of a kind may have another name than the kind.
+func TestAKindThatExistsIsNotOverwritten(t *testing.T) {
+	root, err := cluster.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := copyOf(t, root)
+	types := filepath.Join(folder, "api/cache/v1alpha1/redisbackup_types.go")
+	before, err := os.ReadFile(types)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []kind{
+		{"cache", "v1alpha1", "RedisBackup"}, {"database", "v1alpha1", "EtcdCluster"}, {"queue", "v1", "EtcdBackup"},
+		{"app", "v1", "EasyService"},
+	} {
+		if err := k.write(folder); err == nil || !strings.Contains(err.Error(), "exists") {
+			t.Errorf("%s: %v", k.Kind, err)
+		}
+	}
+	if after, err := os.ReadFile(types); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("%s was changed: %v", types, err)
 	}
 }
 
