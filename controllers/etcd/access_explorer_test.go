@@ -13,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/passwords"
@@ -26,9 +27,9 @@ type accessModel struct {
 	Role     bool
 	Required bool
 	Login    *databasev1alpha1.EtcdLogin
-	Binding  login
-	Read     login // what an application has read: it reads again before the overlap is over
-	Chosen   int   // the password in the user's Secret
+	Binding  config.Login
+	Read     config.Login // what an application has read: it reads again before the overlap is over
+	Chosen   int          // the password in the user's Secret
 	Minutes  int
 	Changes  int // of the password that may yet come
 	Crashes  int // of the operator that may yet come
@@ -83,7 +84,7 @@ func (s *accessServer) LookAtAccess(_ context.Context, users []wire.User, others
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Users)) {
 		isSpare := slices.Contains(membership.ApplicationUsers, name) && !slices.ContainsFunc(users, func(u wire.User) bool { return u.Name == name })
-		if others && name != wire.Root && name != backupUser && (s.Users[name].Role == wire.Root || isSpare) {
+		if others && name != wire.Root && name != config.BackupUser && (s.Users[name].Role == wire.Root || isSpare) {
 			seen.Intruders = append(seen.Intruders, name)
 		}
 	}
@@ -128,7 +129,7 @@ func (m *accessModel) pass(dieAt int) (bool, error) {
 		Pod: membership.Pod{UID: "p", HasRun: true, Ready: true}, View: membership.View{Answered: true, ID: 1, ClusterID: 1, Leader: 1}}
 	f := &fleet{spec: membership.Spec{Name: "a", Size: 1, RequiresLogin: true}, effects: s, servers: map[string]server{"a-0": s},
 		World:  membership.World{Listed: true, Members: []membership.Member{member}},
-		logins: logins{root: "r", backup: "b", published: m.Binding, chosen: fmt.Sprint(m.Chosen)}}
+		logins: config.Logins{Root: "r", Backup: "b", Published: m.Binding, Chosen: fmt.Sprint(m.Chosen)}}
 	f.lookAtAccess(context.Background(), e, m.now(), m.now())
 	r := &Reconciler{clock: clocktesting.NewFakePassiveClock(m.now())}
 	err := r.execute(context.Background(), e, f, f.situation(e).Plan())
@@ -136,7 +137,7 @@ func (m *accessModel) pass(dieAt int) (bool, error) {
 		return false, nil // there was no such call
 	}
 	if err == nil {
-		m.Binding = f.nextLogins(e, f.logins).published
+		m.Binding = f.nextLogins(e, f.logins).Published
 	}
 	return true, nil
 }
@@ -145,17 +146,17 @@ func (m *accessModel) pass(dieAt int) (bool, error) {
 func (m *accessModel) check() error {
 	if m.Login != nil && m.Login.Required {
 		for _, name := range slices.Sorted(maps.Keys(m.Users)) {
-			if m.Users[name].Role == wire.Root && name != wire.Root && name != backupUser {
+			if m.Users[name].Role == wire.Root && name != wire.Root && name != config.BackupUser {
 				return broken("user " + name + " may do everything")
 			}
 		}
-		if !m.Required || m.Users[wire.Root].Password != "r" || m.Users[backupUser].Password != "b" {
+		if !m.Required || m.Users[wire.Root].Password != "r" || m.Users[config.BackupUser].Password != "b" {
 			return broken("a login is recorded to be required, and is not, or not by our passwords")
 		}
 	}
-	for _, l := range []login{m.Binding, m.Read} {
-		if has := m.Users[l.user]; m.Required && l.user != "" && (has.Password != l.password || has.Role != wire.ApplicationRole) {
-			return broken("user " + l.user + " is refused")
+	for _, l := range []config.Login{m.Binding, m.Read} {
+		if has := m.Users[l.User]; m.Required && l.User != "" && (has.Password != l.Password || has.Role != wire.ApplicationRole) {
+			return broken("user " + l.User + " is refused")
 		}
 	}
 	return nil
@@ -172,7 +173,7 @@ func accessActions() []struct {
 	}
 	list := []action{{"pass", func(m *accessModel) (bool, error) { return m.pass(0) }},
 		{"an application reads its Secret", func(m *accessModel) (bool, error) {
-			happens := m.Read != m.Binding && m.Binding.user != ""
+			happens := m.Read != m.Binding && m.Binding.User != ""
 			m.Read = m.Binding
 			return happens, nil
 		}},
@@ -185,15 +186,15 @@ func accessActions() []struct {
 			return true, nil
 		}},
 		{"the binding is lost", func(m *accessModel) (bool, error) {
-			if m.Loss == 0 || m.Binding.user == "" || m.Binding.password != fmt.Sprint(m.Chosen) {
+			if m.Loss == 0 || m.Binding.User == "" || m.Binding.Password != fmt.Sprint(m.Chosen) {
 				return false, nil
 			}
 			m.Loss--
-			m.Binding = login{}
+			m.Binding = config.Login{}
 			return true, nil
 		}},
 		{"five minutes pass", func(m *accessModel) (bool, error) {
-			if m.Login == nil || m.Login.FormerUntil == nil || m.now().After(m.Login.FormerUntil.Time) || m.Binding.user == "" {
+			if m.Login == nil || m.Login.FormerUntil == nil || m.now().After(m.Login.FormerUntil.Time) || m.Binding.User == "" {
 				return false, nil
 			}
 			m.Minutes += int(passwords.Overlap / time.Minute)
@@ -214,13 +215,13 @@ func (m *accessModel) settle() error {
 		if _, err := m.pass(0); err != nil {
 			return err
 		}
-		if l := m.Login; l != nil && l.Required && l.User == m.Binding.user && m.Binding.password == fmt.Sprint(m.Chosen) && l.FormerUser == "" {
+		if l := m.Login; l != nil && l.Required && l.User == m.Binding.User && m.Binding.Password == fmt.Sprint(m.Chosen) && l.FormerUser == "" {
 			if len(m.Users) != 3 {
 				return broken("users are left over: " + m.key())
 			}
 			return nil
 		}
-		if m.Binding == m.Read || m.Read.user == "" {
+		if m.Binding == m.Read || m.Read.User == "" {
 			m.Minutes++
 		}
 		m.Read = m.Binding

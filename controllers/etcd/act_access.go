@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/passwords"
@@ -25,15 +26,15 @@ const (
 
 // lookAtAccess asks who may log in, where something is to be done about it, or it was not asked for long.
 func (f *fleet) lookAtAccess(ctx context.Context, e *databasev1alpha1.EtcdCluster, now, seen time.Time) {
-	record, published := f.situation(e).Login(), f.logins.published
-	f.wanted = f.logins.wanted(record)
+	record, published := f.situation(e).Login(), f.logins.Published
+	f.wanted = f.logins.Wanted(record)
 	isOver := record.FormerUntil != nil && !now.Before(record.FormerUntil.Time)
-	isSettled := record.Required && published == f.wanted && published.user == record.User && !isOver &&
+	isSettled := record.Required && published == f.wanted && published.User == record.User && !isOver &&
 		(record.FormerUser == "" || record.FormerUntil != nil)
 	if f.Listed && (!isSettled || now.Sub(seen) >= accessInterval) {
 		f.askAccess(ctx, record)
 	}
-	f.Access.Published, f.Access.Wanted, f.Access.IsOver = published.user, f.wanted.user, isOver
+	f.Access.Published, f.Access.Wanted, f.Access.IsOver = published.User, f.wanted.User, isOver
 }
 
 func (f *fleet) askAccess(ctx context.Context, record databasev1alpha1.EtcdLogin) {
@@ -43,7 +44,7 @@ func (f *fleet) askAccess(ctx context.Context, record databasev1alpha1.EtcdLogin
 	}
 	ctx, done := context.WithTimeout(ctx, accessLimit)
 	defer done()
-	if f.Access, err = server.LookAtAccess(ctx, f.logins.users(record), !record.Required); err != nil {
+	if f.Access, err = server.LookAtAccess(ctx, f.logins.Users(record), !record.Required); err != nil {
 		log.FromContext(ctx).Info("etcd does not tell who may log in", "error", err.Error())
 		f.Access = membership.Access{LockedOut: errors.Is(err, wire.ErrLockedOut)}
 	}
@@ -51,9 +52,9 @@ func (f *fleet) askAccess(ctx context.Context, record databasev1alpha1.EtcdLogin
 
 // nextLogins are those that our own Secrets are to have: what applications log in with is published once etcd lets them in by it,
 // and that is on record.
-func (f *fleet) nextLogins(e *databasev1alpha1.EtcdCluster, l logins) logins {
-	if f.Access.IsRight() && f.wanted.password != "" && f.situation(e).Login().User == f.wanted.user {
-		l.published = f.wanted
+func (f *fleet) nextLogins(e *databasev1alpha1.EtcdCluster, l config.Logins) config.Logins {
+	if f.Access.IsRight() && f.wanted.Password != "" && f.situation(e).Login().User == f.wanted.User {
+		l.Published = f.wanted
 	}
 	return l
 }
@@ -71,7 +72,7 @@ func (f *fleet) changeAccess(ctx context.Context, e *databasev1alpha1.EtcdCluste
 	case membership.RequireLogin:
 		return server.RequireLogin(ctx)
 	case membership.SetUser:
-		users := f.logins.users(record)
+		users := f.logins.Users(record)
 		i := slices.IndexFunc(users, func(u wire.User) bool { return u.Name == s.User })
 		if i < 0 {
 			return fmt.Errorf("user %s is none of the operator's", s.User)

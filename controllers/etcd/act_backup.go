@@ -18,6 +18,8 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
@@ -55,19 +57,18 @@ func (f *fleet) doEndRestore(ctx context.Context, e *databasev1alpha1.EtcdCluste
 
 // listFetchPods returns the pods of backups, from the cache, but for those that are not ours.
 func (r *Reconciler) listFetchPods(ctx context.Context, e *databasev1alpha1.EtcdCluster) ([]corev1.Pod, error) {
-	all, err := r.ListPods(ctx, e, fetchName)
+	all, err := r.ListPods(ctx, e, config.FetchAppName)
 	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, e) }), err
 }
 
 func (a *apiEffects) createFetchPod(ctx context.Context, s membership.Situation, source types.UID) error {
-	from := referenceOf(a.etcd, s, source)
-	if from == nil {
+	pod := children.FetchPod(children.Inputs{Cluster: a.etcd, Spec: s.Spec}, s, source, a.LauncherImage)
+	if pod == nil {
 		return errWithdrawn
 	}
 	if a.LauncherImage == "" {
 		return errors.New("fetching the backup: the operator does not know its own image (RELATED_IMAGE_OPERATOR)")
 	}
-	pod := fetchPod(a.etcd, s, source, *from, a.LauncherImage)
 	return converge.FixedResources(a.CreateOnce(ctx, "Pod", a.etcd, pod, &corev1.Pod{}))
 }
 
@@ -93,8 +94,8 @@ func (r *Reconciler) fetchOf(e *databasev1alpha1.EtcdCluster, pod *corev1.Pod) m
 
 // fetchIn reads it from the pod's status.
 func fetchIn(pod *corev1.Pod) membership.Fetch {
-	version, _ := membership.ParseVersion(pod.Annotations[annotationLoads]) // of one without, no version is the one
-	f := membership.Fetch{UID: pod.UID, For: types.UID(pod.Annotations[annotationSource]), Address: pod.Status.PodIP, Deleting: !pod.DeletionTimestamp.IsZero(), MaxMinor: version.Minor,
+	version, _ := membership.ParseVersion(pod.Annotations[config.AnnotationLoads]) // of one without, no version is the one
+	f := membership.Fetch{UID: pod.UID, For: types.UID(pod.Annotations[config.AnnotationSource]), Address: pod.Status.PodIP, Deleting: !pod.DeletionTimestamp.IsZero(), MaxMinor: version.Minor,
 		Ended: pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded}
 	for _, c := range pod.Status.InitContainerStatuses {
 		ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
@@ -128,7 +129,7 @@ func unusableBackup(c corev1.ContainerStatus, ended *corev1.ContainerStateTermin
 
 // watchFetchPods has the pods of backups wake those who made them.
 func watchFetchPods(mgr ctrl.Manager) source.Source {
-	return source.Kind[ctrlclient.Object](mgr.GetCache(), &corev1.Pod{}, converge.EnqueueForInstance(fetchName))
+	return source.Kind[ctrlclient.Object](mgr.GetCache(), &corev1.Pod{}, converge.EnqueueForInstance(config.FetchAppName))
 }
 
 // changesNothing reports whether the pass only reads: the object is paused, or there is no cluster and none is being formed.

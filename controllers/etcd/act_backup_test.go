@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -14,31 +15,16 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-// fromBackup is an EtcdCluster that begins with a backup.
-func fromBackup() *databasev1alpha1.EtcdCluster {
-	e := builders.EtcdCluster("a").In("ns").With(func(s *databasev1alpha1.EtcdClusterSpec) {
-		s.Bootstrap = &databasev1alpha1.EtcdBootstrap{Backup: commonv1.BackupReference{Name: "nightly",
-			Store: commonv1.BackupStore{S3: &commonv1.S3Store{Bucket: "backups", SecretName: "store"}}}}
-	}).Build()
-	e.UID = "cluster"
-	return e
-}
-
-// recorded is a backup on record.
-func recorded(item string) *databasev1alpha1.EtcdMembershipRestore {
-	return &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Item: item, Revision: 7}}
-}
-
 func situationOf(e *databasev1alpha1.EtcdCluster) membership.Situation {
-	return membership.Situation{Spec: resolve(e, []string{"etcd:v3.5.35", "etcd:v3.6.16", "etcd:v3.7.3"}), Status: &e.Status}
+	return membership.Situation{Spec: config.Resolve(e, &appsv1.StatefulSet{}, []string{"etcd:v3.5.35", "etcd:v3.6.16", "etcd:v3.7.3"}), Status: &e.Status}
 }
 
 const (
@@ -78,7 +64,7 @@ func TestWhatAFetchSays(t *testing.T) {
 		{"words that cannot be shown", fetchEnded(1, `{"error":"a\u0000b"}`), membership.Fetch{Attempts: 1, Error: "a?b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "p", Annotations: map[string]string{annotationLoads: "3.6.16"}},
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "p", Annotations: map[string]string{config.AnnotationLoads: "3.6.16"}},
 				Status: corev1.PodStatus{PodIP: "10.0.0.9", InitContainerStatuses: []corev1.ContainerStatus{{Name: "install"}, c.status}}}
 			c.want.UID, c.want.Address, c.want.MaxMinor = "p", "10.0.0.9", 6
 			got := fetchIn(pod)
@@ -122,7 +108,7 @@ func fetchEffects(e *databasev1alpha1.EtcdCluster, pods ...ctrlclient.Object) (*
 }
 
 func TestThePodOfABackupIsMadeOnce(t *testing.T) {
-	e := fromBackup()
+	e := fixture.FromBackup()
 	a, api := fetchEffects(e)
 	for range 2 { // the cache may not show it yet
 		if err := a.createFetchPod(t.Context(), situationOf(e), ""); err != nil {
@@ -136,7 +122,7 @@ func TestThePodOfABackupIsMadeOnce(t *testing.T) {
 }
 
 func TestAStrangersPodIsRefused(t *testing.T) {
-	e := fromBackup()
+	e := fixture.FromBackup()
 	a, _ := fetchEffects(e, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a-restore"}})
 	if err := a.createFetchPod(t.Context(), situationOf(e), ""); err == nil || !strings.Contains(err.Error(), `Pod "a-restore" exists and belongs to somebody else`) {
 		t.Errorf("got %v", err)
@@ -151,8 +137,8 @@ func TestAStrangersPodIsRefused(t *testing.T) {
 }
 
 func TestARestoreEndsOnRecord(t *testing.T) {
-	e := fromBackup()
-	e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: recorded("i")}
+	e := fixture.FromBackup()
+	e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: fixture.Restore("i")}
 	a, api := fetchEffects(e)
 	if err := a.createFetchPod(t.Context(), situationOf(e), ""); err != nil {
 		t.Fatal(err)
@@ -168,7 +154,7 @@ func TestARestoreEndsOnRecord(t *testing.T) {
 	a.saveStatus = func(context.Context) error { return refusal }
 	f := &fleet{effects: a, World: membership.World{Fetch: membership.Fetch{UID: "fetch"}}}
 	for _, refusal = range []error{errors.New("conflict"), nil} {
-		e.Status.Membership.Restore = recorded("i")
+		e.Status.Membership.Restore = fixture.Restore("i")
 		if err := f.doEndRestore(t.Context(), e, time.Unix(9, 0)); !errors.Is(err, refusal) {
 			t.Fatal(err)
 		}
@@ -188,8 +174,8 @@ func TestARestoreEndsOnRecord(t *testing.T) {
 // Nothing shows whose data a backup has whose manifest names no source.
 func TestABackupOfAnUnknownSourceIsReported(t *testing.T) {
 	for _, warning := range []string{"", "the manifest names no source"} {
-		e := fromBackup()
-		e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: recorded("i")}
+		e := fixture.FromBackup()
+		e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: fixture.Restore("i")}
 		a, _ := fetchEffects(e)
 		a.saveStatus = func(context.Context) error { return nil }
 		fetched := strings.TrimSuffix(fetchedItem, "}") + `,"warning":"` + warning + `"}`

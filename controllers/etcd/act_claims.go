@@ -8,9 +8,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 )
 
@@ -19,7 +22,7 @@ func (r *Reconciler) settleClaims(ctx context.Context, e *databasev1alpha1.EtcdC
 	if e.Spec.Paused || e.Spec.Storage == nil || e.Status.Membership == nil || in.lost != nil || volumes.OwnsClaims(set) {
 		return nil
 	}
-	return r.SettleClaims(ctx, in.claims, claimRetention(e, f.World),
+	return r.SettleClaims(ctx, in.claims, claimRetention(e, f.situation(e)),
 		func(ctx context.Context) error { return r.checkRetention(ctx, e) },
 		func(seen, next *corev1.PersistentVolumeClaim) error { return r.PatchClaim(ctx, seen, next) })
 }
@@ -30,8 +33,26 @@ func (r *Reconciler) checkRetention(ctx context.Context, e *databasev1alpha1.Etc
 	if err := r.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(e), live); err != nil {
 		return fmt.Errorf("reading the object: %w", err)
 	}
-	if live.UID != e.UID || live.Generation != e.Generation || !deletesClaims(live) {
+	if live.UID != e.UID || live.Generation != e.Generation || !deletesClaims(live.Spec.Storage) {
 		return apierrors.NewConflict(databasev1alpha1.GroupVersion.WithResource("etcdclusters").GroupResource(), e.Name, errors.New("the cache is behind"))
 	}
 	return nil
+}
+
+// deletesClaims reports whether storage.retention asks to delete the volumes that no member needs.
+func deletesClaims(storage *databasev1alpha1.EtcdStorage) bool {
+	return storage != nil && storage.Retention == databasev1alpha1.EtcdDelete
+}
+
+// claimRetention is what becomes of the claims of an EtcdCluster of which the operator sees that.
+func claimRetention(e *databasev1alpha1.EtcdCluster, s membership.Situation) volumes.Retention {
+	kind := databasev1alpha1.GroupVersion.WithKind("EtcdCluster")
+	return volumes.Retention{
+		Owner:    metav1.OwnerReference{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: e.Name, UID: e.UID},
+		Deletes:  deletesClaims(e.Spec.Storage),
+		HasPlace: s.HasPlace,
+		IsUnneeded: func(pod string, claim *corev1.PersistentVolumeClaim) bool {
+			return s.IsClaimUnneeded(pod, claim.Annotations[config.AnnotationData])
+		},
+	}
 }

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -75,7 +76,7 @@ func newGrowing() *growing {
 	}
 	for _, name := range []string{"a-0", "a-1", "a-2"} {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: "data-" + name, UID: types.UID(name), Labels: parts.Labels(appName, "a"),
+			Namespace: "ns", Name: "data-" + name, UID: types.UID(name), Labels: parts.Labels(config.AppName, "a"),
 		}}
 		claim.Spec.Resources.Requests = storageOf("1Gi")
 		claim.Status.Phase, claim.Status.Capacity = corev1.ClaimBound, storageOf("1Gi")
@@ -87,7 +88,7 @@ func newGrowing() *growing {
 // pod is one of that StatefulSet, or of none, that was told to start with that data, or nothing.
 func (*growing) pod(name string, set types.UID, data string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: parts.Labels(appName, "a"),
+		Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: parts.Labels(config.AppName, "a"),
 	}}
 	if set != "" {
 		owner := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: set}}
@@ -95,7 +96,7 @@ func (*growing) pod(name string, set types.UID, data string) *corev1.Pod {
 	}
 	if data != "" {
 		permit, _ := json.Marshal(launcher.Permit{Pod: string(pod.UID), Data: data})
-		pod.Annotations = map[string]string{annotationPermit: string(permit), parts.AnnotationRestartedAt: "then"}
+		pod.Annotations = map[string]string{config.AnnotationPermit: string(permit), parts.AnnotationRestartedAt: "then"}
 	}
 	pod.Spec.InitContainers = []corev1.Container{{Name: "launcher", Image: "operator:old"}}
 	return pod
@@ -171,15 +172,15 @@ func TestAPassEnlargesTheVolumes(t *testing.T) {
 			g := newGrowing()
 			c.arrange(g)
 			r := g.start(g.set)
-			claims, err := converge.ListClaims(t.Context(), r.Client, ctrlclient.ObjectKeyFromObject(g.e), appName, dataVolume)
+			claims, err := converge.ListClaims(t.Context(), r.Client, ctrlclient.ObjectKeyFromObject(g.e), config.AppName, config.DataVolume)
 			if err != nil {
 				t.Fatal(err)
 			}
 			in := inputs{set: g.set.DeepCopy(), pods: g.pods, claims: claims}
 			if g.lost {
-				in.lost = trustLost(g.e)
+				in.lost = config.TrustLost(config.Resolve(g.e, &appsv1.StatefulSet{}, nil))
 			}
-			f := r.observe(t.Context(), g.e, resolve(g.e, nil), in, nil)
+			f := r.observe(t.Context(), g.e, config.Resolve(g.e, &appsv1.StatefulSet{}, nil), in, nil)
 			if err := r.Get(t.Context(), ctrlclient.ObjectKeyFromObject(g.set), in.set); err != nil {
 				t.Fatal(err)
 			}
@@ -233,7 +234,7 @@ func TestPodsOfAStatefulSetMadeAnew(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if pods, err := r.listPods(t.Context(), g.e, resolve(g.e, nil), set); err != nil || (len(pods) == 1) != c.want {
+			if pods, err := r.listPods(t.Context(), g.e, config.Resolve(g.e, &appsv1.StatefulSet{}, nil), set); err != nil || (len(pods) == 1) != c.want {
 				t.Errorf("%v, %d pods", err, len(pods))
 			}
 		})

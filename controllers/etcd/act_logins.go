@@ -11,6 +11,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
@@ -21,7 +22,7 @@ import (
 // readLogins returns what this process knows, else what is in our own Secrets, else random passwords and a random key; with the
 // applications' password that the user chose. If the user's Secret is of no use, that is reported and holds up nothing but the first
 // start.
-func (r *Reconciler) readLogins(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (l logins, err error) {
+func (r *Reconciler) readLogins(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (l config.Logins, err error) {
 	if e.Spec.Auth == nil {
 		return l, nil
 	}
@@ -30,18 +31,18 @@ func (r *Reconciler) readLogins(ctx context.Context, e *databasev1alpha1.EtcdClu
 	}
 	data, err := r.Secrets.Data(ctx, e, e.Spec.Auth.SecretName)
 	if err == nil {
-		l.chosen, l.problem = passwords.FromSecret(e.Spec.Auth.SecretName, data, wire.MaxPasswordBytes)
+		l.Chosen, l.Problem = passwords.FromSecret(e.Spec.Auth.SecretName, data, wire.MaxPasswordBytes)
 	}
 	switch isFirst := e.Status.Membership == nil; {
 	case isFirst && err != nil:
 		return l, err
-	case isFirst && l.problem != "":
+	case isFirst && l.Problem != "":
 		conditions.SetSecretUnusable(&e.Status.Conditions, e.Generation, commonv1.ConditionCredentialsInSync,
-			passwords.SecretField, l.problem, "")
-		return l, converge.Invalid(passwords.SecretField, "%s", l.problem)
+			passwords.SecretField, l.Problem, "")
+		return l, converge.Invalid(passwords.SecretField, "%s", l.Problem)
 	case err != nil: // what is known goes on
 		log.FromContext(ctx).Error(err, passwords.SecretField)
-		l.isUnread = true
+		l.IsUnread = true
 	}
 	r.memory.noteLogins(e, l)
 	return l, nil
@@ -49,17 +50,17 @@ func (r *Reconciler) readLogins(ctx context.Context, e *databasev1alpha1.EtcdClu
 
 // ownLogins are those that the operator keeps itself. The key stands in two Secrets, so that the loss of one locks nobody out. An
 // operator that is locked out reads the Secrets again: what a human has restored is not overwritten by what was made in its place.
-func (r *Reconciler) ownLogins(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (l logins, err error) {
-	if l.published, err = r.publishedLogin(ctx, e); err != nil {
+func (r *Reconciler) ownLogins(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (l config.Logins, err error) {
+	if l.Published, err = r.publishedLogin(ctx, e, spec); err != nil {
 		return l, err
 	}
 	last, isLockedOut := r.memory.lastLogins(e)
-	if last.tokenKey != "" && !isLockedOut {
-		l.tokenKey, l.root, l.backup = last.tokenKey, last.root, last.backup
+	if last.TokenKey != "" && !isLockedOut {
+		l.TokenKey, l.Root, l.Backup = last.TokenKey, last.Root, last.Backup
 		return l, nil
 	}
 	data := map[string]map[string][]byte{}
-	for _, name := range []string{spec.SystemName(), tokensName(e), backupName(e)} {
+	for _, name := range []string{spec.SystemName(), spec.TokensName(), spec.BackupName()} {
 		secret, err := r.OwnSecret(ctx, e, name)
 		if err != nil {
 			return l, err
@@ -67,35 +68,35 @@ func (r *Reconciler) ownLogins(ctx context.Context, e *databasev1alpha1.EtcdClus
 		data[name] = secret.Data
 	}
 	system := data[spec.SystemName()]
-	l.tokenKey = cmp.Or(string(system[tokenKeyFile]), string(data[tokensName(e)][tokenKeyFile]), last.tokenKey, rand.Text()+rand.Text())
-	l.root = cmp.Or(string(system[wire.Root]), last.root, rand.Text())
-	l.backup = cmp.Or(string(data[backupName(e)][corev1.BasicAuthPasswordKey]), last.backup, rand.Text())
+	l.TokenKey = cmp.Or(string(system[config.TokenKeyFile]), string(data[spec.TokensName()][config.TokenKeyFile]), last.TokenKey, rand.Text()+rand.Text())
+	l.Root = cmp.Or(string(system[wire.Root]), last.Root, rand.Text())
+	l.Backup = cmp.Or(string(data[spec.BackupName()][corev1.BasicAuthPasswordKey]), last.Backup, rand.Text())
 	return l, nil
 }
 
 // publishedLogin is what applications read in <name>-binding; empty if there is nothing. A user is on record before it comes there.
-func (r *Reconciler) publishedLogin(ctx context.Context, e *databasev1alpha1.EtcdCluster) (login, error) {
+func (r *Reconciler) publishedLogin(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (config.Login, error) {
 	if e.Status.Login == nil || e.Status.Login.User == "" {
-		return login{}, nil
+		return config.Login{}, nil
 	}
-	binding, err := r.OwnSecret(ctx, e, bindingName(e))
+	binding, err := r.OwnSecret(ctx, e, spec.BindingName())
 	if err == nil && string(binding.Data[corev1.BasicAuthUsernameKey]) != e.Status.Login.User { // the cache may be behind
-		binding, err = r.LiveOwnSecret(ctx, e, bindingName(e))
+		binding, err = r.LiveOwnSecret(ctx, e, spec.BindingName())
 	}
 	if err != nil {
-		return login{}, err
+		return config.Login{}, err
 	}
-	return login{string(binding.Data[corev1.BasicAuthUsernameKey]), string(binding.Data[corev1.BasicAuthPasswordKey])}, nil
+	return config.Login{User: string(binding.Data[corev1.BasicAuthUsernameKey]), Password: string(binding.Data[corev1.BasicAuthPasswordKey])}, nil
 }
 
 // lastLogins are those that this process read or made last, and whether etcd did not take the token then.
-func (m *memory) lastLogins(e *databasev1alpha1.EtcdCluster) (last logins, isLockedOut bool) {
+func (m *memory) lastLogins(e *databasev1alpha1.EtcdCluster) (last config.Logins, isLockedOut bool) {
 	known, unlock := m.Lock(e)
 	defer unlock()
 	return known.logins, known.isLockedOut
 }
 
-func (m *memory) noteLogins(e *databasev1alpha1.EtcdCluster, l logins) {
+func (m *memory) noteLogins(e *databasev1alpha1.EtcdCluster, l config.Logins) {
 	known, unlock := m.Lock(e)
 	defer unlock()
 	known.logins = l

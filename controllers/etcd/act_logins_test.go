@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -12,6 +13,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
@@ -23,17 +25,17 @@ func TestARestoredSecretIsKept(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		secrets   map[string]map[string]string // by the end of the name
-		memory    logins
+		memory    config.Logins
 		lockedOut bool
 		key, root string // empty: random
 	}{
-		{"both Secrets", map[string]map[string]string{"system": {"token.key": "k", "root": "r"}, "tokens": {"token.key": "k"}}, logins{}, false, "k", "r"},
+		{"both Secrets", map[string]map[string]string{"system": {"token.key": "k", "root": "r"}, "tokens": {"token.key": "k"}}, config.Logins{}, false, "k", "r"},
 		{"restored, while the operator has made another in its place", map[string]map[string]string{
-			"system": {"token.key": "restored", "root": "r"}, "tokens": {"token.key": "made"}}, logins{tokenKey: "made", root: "made"}, true, "restored", "r"},
-		{"edited", map[string]map[string]string{"system": {"token.key": "edited", "root": "edited"}}, logins{tokenKey: "k", root: "r", backup: "the password of the backup"}, false, "k", "r"},
-		{"the copy is left", map[string]map[string]string{"tokens": {"token.key": "k"}}, logins{}, false, "k", ""},
-		{"the memory is left", nil, logins{tokenKey: "k", root: "r", backup: "the password of the backup"}, false, "k", "r"},
-		{"nothing is left", nil, logins{}, false, "", ""},
+			"system": {"token.key": "restored", "root": "r"}, "tokens": {"token.key": "made"}}, config.Logins{TokenKey: "made", Root: "made"}, true, "restored", "r"},
+		{"edited", map[string]map[string]string{"system": {"token.key": "edited", "root": "edited"}}, config.Logins{TokenKey: "k", Root: "r", Backup: "the password of the backup"}, false, "k", "r"},
+		{"the copy is left", map[string]map[string]string{"tokens": {"token.key": "k"}}, config.Logins{}, false, "k", ""},
+		{"the memory is left", nil, config.Logins{TokenKey: "k", Root: "r", Backup: "the password of the backup"}, false, "k", "r"},
+		{"nothing is left", nil, config.Logins{}, false, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := builders.EtcdCluster("e").In("ns").Auth("chosen").Build()
@@ -52,14 +54,14 @@ func TestARestoredSecretIsKept(t *testing.T) {
 			r := &Reconciler{Converger: converge.Converger{Client: api, APIReader: api}}
 			r.memory.noteLogins(e, c.memory)
 			r.memory.noteAccess(e, membership.World{Access: membership.Access{LockedOut: c.lockedOut}}, time.Unix(0, 0))
-			got, err := r.ownLogins(t.Context(), e, resolve(e, nil))
+			got, err := r.ownLogins(t.Context(), e, config.Resolve(e, &appsv1.StatefulSet{}, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.key != "" && got.tokenKey != c.key || c.root != "" && got.root != c.root {
+			if c.key != "" && got.TokenKey != c.key || c.root != "" && got.Root != c.root {
 				t.Errorf("got %+v", got)
 			}
-			if len(got.backup) < 20 || c.key == "" && len(got.tokenKey) < 43 || c.root == "" && len(got.root) < 20 {
+			if len(got.Backup) < 20 || c.key == "" && len(got.TokenKey) < 43 || c.root == "" && len(got.Root) < 20 {
 				t.Errorf("too short: %+v", got)
 			}
 		})

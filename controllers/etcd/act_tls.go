@@ -12,6 +12,7 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -40,14 +41,14 @@ func (r *Reconciler) readCertificates(ctx context.Context, e *databasev1alpha1.E
 	}
 	published := r.memory.published(e)
 	if published.IsEmpty() {
-		own, err := r.OwnSecret(ctx, e, certificatesName(e))
+		own, err := r.OwnSecret(ctx, e, spec.CertificatesName())
 		if err != nil {
 			return c, false, err
 		}
 		published = pki.PublishedIn(own.Data)
 	}
 	now := r.clock.Now()
-	judge := func(data map[string][]byte) (pki.Identity, string) { return identityIn(e, spec, data, now) }
+	judge := func(data map[string][]byte) (pki.Identity, string) { return config.IdentityIn(spec, data, now) }
 	c, err = r.Secrets.Certificates(ctx, e, e.Spec.TLS.SecretName, published, judge, now)
 	return c, !published.IsEmpty(), err
 }
@@ -63,7 +64,7 @@ type certificateUsage struct {
 // open connects to the server of a pod that was told to start. It is asked by TLS if it serves clients by that: the certificate
 // must name the member, and what it shows is noted.
 func (f *fleet) open(e *databasev1alpha1.EtcdCluster, pod *corev1.Pod, in inputs, clock func() time.Time) (server, error) {
-	login := in.logins.token(clock)
+	login := in.logins.Token(clock)
 	if e.Spec.TLS == nil {
 		return wire.Open(pod.Status.PodIP, nil, login)
 	}
@@ -72,7 +73,7 @@ func (f *fleet) open(e *databasev1alpha1.EtcdCluster, pod *corev1.Pod, in inputs
 	if err != nil {
 		return nil, err
 	}
-	usage := &certificateUsage{authorities: pod.Annotations[annotationClientAuthorities]}
+	usage := &certificateUsage{authorities: pod.Annotations[config.AnnotationClientAuthorities]}
 	verify := secure.VerifyConnection
 	secure.VerifyConnection = func(state tls.ConnectionState) error {
 		usage.note(state.PeerCertificates[0].Raw)
@@ -103,7 +104,7 @@ func (u *certificateUsage) isOf(i pki.Identity, authorities string) bool {
 // among them.
 func (f *fleet) lagging(e *databasev1alpha1.EtcdCluster, published pki.Identity) []string {
 	var names []string
-	authorities := clientAuthorities(e, published)
+	authorities := config.ClientAuthorities(f.spec, published)
 	if e.Status.Membership != nil {
 		for _, m := range e.Status.Membership.Members {
 			if !f.usage[m.Name].isOf(published, authorities) {
@@ -124,8 +125,8 @@ func (f *fleet) nextIdentity(e *databasev1alpha1.EtcdCluster, c pki.Certificates
 }
 
 // notePublished remembers the identity that our own Secret has, once it is written.
-func (r *Reconciler) notePublished(e *databasev1alpha1.EtcdCluster, observed converge.Observed, i pki.Identity) {
-	own, found := converge.Find[*corev1.Secret](observed, "Secret", certificatesName(e))
+func (r *Reconciler) notePublished(e *databasev1alpha1.EtcdCluster, spec membership.Spec, observed converge.Observed, i pki.Identity) {
+	own, found := converge.Find[*corev1.Secret](observed, "Secret", spec.CertificatesName())
 	if found && i.IsIn(own.Data) {
 		r.memory.notePublished(e, i)
 	}

@@ -13,6 +13,8 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
@@ -58,7 +60,7 @@ func (a *apiEffects) readBackups(ctx context.Context) ([]membership.Backup, erro
 // createUpgradeBackup takes over all that says where to and how, and nothing that says when, or what is kept.
 func (a *apiEffects) createUpgradeBackup(ctx context.Context, name, like string) error {
 	i := slices.IndexFunc(a.backups, func(b databasev1alpha1.EtcdBackup) bool { return b.Name == like })
-	b := upgradeBackup(a.etcd, name, a.backups[i].Spec.BackupOptions)
+	b := children.UpgradeBackup(children.Inputs{Cluster: a.etcd}, name, a.backups[i].Spec.BackupOptions)
 	return a.CreateOnce(ctx, "EtcdBackup", a.etcd, b, &databasev1alpha1.EtcdBackup{})
 }
 
@@ -89,7 +91,7 @@ func (r *Reconciler) backupsOf(e *databasev1alpha1.EtcdCluster, list []databasev
 
 // backupOf reads it from the object.
 func backupOf(e *databasev1alpha1.EtcdCluster, b *databasev1alpha1.EtcdBackup) membership.Backup {
-	seen := membership.Backup{UID: b.UID, Name: b.Name, Own: metav1.IsControlledBy(b, e), Token: b.Annotations[annotationData],
+	seen := membership.Backup{UID: b.UID, Name: b.Name, Own: metav1.IsControlledBy(b, e), Token: b.Annotations[config.AnnotationData],
 		Deleting: !b.DeletionTimestamp.IsZero(), Complete: meta.IsStatusConditionTrue(b.Status.Conditions, commonv1.ConditionComplete)}
 	seen.Scheduled = b.Spec.ClusterName == e.Name && b.Spec.Schedule != "" && !b.Spec.Suspend && !seen.Deleting
 	for _, c := range b.Status.Conditions {

@@ -20,6 +20,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
@@ -171,7 +172,7 @@ func TestTheAPIServerIsAskedForBackupsBeforeAMinorVersion(t *testing.T) {
 	if err := setVersion(a, "3.6.15"); err != nil || a.etcd.Status.TargetVersion != "3.6.15" || a.etcd.Status.TargetImage != "image" {
 		t.Errorf("a patch: %v, %s", err, a.etcd.Status.TargetVersion)
 	}
-	made := upgradeBackup(a.etcd, "a-before-3-7", nightly().Spec.BackupOptions)
+	made := children.UpgradeBackup(children.Inputs{Cluster: a.etcd}, "a-before-3-7", nightly().Spec.BackupOptions)
 	made.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionComplete, Status: metav1.ConditionTrue}}
 	b, _ := upgradeEffects(t, nightly(), made)
 	if err := setVersion(b, "3.7.3"); err != nil || b.etcd.Status.TargetVersion != "3.7.3" {

@@ -20,6 +20,7 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
@@ -111,5 +112,5 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	backups := watchReferrers(mgr, &databasev1alpha1.EtcdBackup{}, func(obj ctrlclient.Object) string {
 		return obj.(*databasev1alpha1.EtcdBackup).Spec.ClusterName
 	})
-	return r.SetUpController(mgr, &databasev1alpha1.EtcdCluster{}, appName, r.ProbingOptions(&databasev1alpha1.EtcdCluster{}), r, secrets, watchFetchPods(mgr), restores, backups)
+	return r.SetUpController(mgr, &databasev1alpha1.EtcdCluster{}, config.AppName, r.ProbingOptions(&databasev1alpha1.EtcdCluster{}), r, secrets, watchFetchPods(mgr), restores, backups)
 }

@@ -14,6 +14,7 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
@@ -111,7 +112,7 @@ func (a *apiEffects) writePermit(ctx context.Context, name, permit string, claim
 		if next.Annotations == nil {
 			next.Annotations = map[string]string{}
 		}
-		next.Annotations[annotationPermit] = permit
+		next.Annotations[config.AnnotationPermit] = permit
 		// The version in the patch keeps it from a pod that has come in its place.
 		patch := ctrlclient.MergeFromWithOptions(&a.pods[i], ctrlclient.MergeFromWithOptimisticLock{})
 		err := a.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager))
@@ -128,7 +129,7 @@ func (a *apiEffects) markClaim(ctx context.Context, pod string, want types.UID) 
 	if a.etcd.Spec.Storage == nil {
 		return nil
 	}
-	claim, key := &corev1.PersistentVolumeClaim{}, ctrlclient.ObjectKey{Namespace: a.etcd.Namespace, Name: converge.ClaimName(dataVolume, pod)}
+	claim, key := &corev1.PersistentVolumeClaim{}, ctrlclient.ObjectKey{Namespace: a.etcd.Namespace, Name: converge.ClaimName(config.DataVolume, pod)}
 	if err := a.APIReader.Get(ctx, key, claim); err != nil {
 		return fmt.Errorf("reading the claim of pod %q: %w", pod, err)
 	}
@@ -136,10 +137,10 @@ func (a *apiEffects) markClaim(ctx context.Context, pod string, want types.UID) 
 		return fmt.Errorf("telling pod %q to start: the cache is behind at PersistentVolumeClaim %q", pod, claim.Name)
 	}
 	token := a.etcd.Status.Membership.Token
-	if claim.Annotations[annotationData] == token {
+	if claim.Annotations[config.AnnotationData] == token {
 		return nil
 	}
 	next := claim.DeepCopy()
-	metav1.SetMetaDataAnnotation(&next.ObjectMeta, annotationData, token)
+	metav1.SetMetaDataAnnotation(&next.ObjectMeta, config.AnnotationData, token)
 	return a.PatchClaim(ctx, claim, next)
 }

@@ -136,7 +136,7 @@ func actions() []action {
 		list = append(list, action{fmt.Sprintf("pass, killed before call %d", call), runPass(call, false)},
 			action{fmt.Sprintf("pass, killed after call %d", call), runPass(call, true)})
 	}
-	for i := range maxMembers {
+	for i := range membership.MaxSize {
 		list = append(list, podActions(i)...)
 	}
 	return slices.Concat(list, backupActions(), upgradeActions(), specActions())

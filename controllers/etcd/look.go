@@ -116,7 +116,7 @@ func (f *fleet) join(list []membership.ListedMember, alarms []membership.Alarm) 
 			delete(byURL, m.Listed.PeerURL)
 		}
 	}
-	for ordinal := range int32(maxMembers) { // a name of ours without a record and a pod
+	for ordinal := range int32(membership.MaxSize) { // a name of ours without a record and a pod
 		name := f.spec.MemberName(ordinal)
 		if one := byURL[f.spec.PeerURL(name)]; one != nil {
 			f.Members = append(f.Members, membership.Member{Name: name, Listed: one})

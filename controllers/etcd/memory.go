@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
@@ -21,7 +22,7 @@ type objectMemory struct {
 	deleted map[types.UID]time.Time
 	looks   looks
 	// logins as they were read or made last, with auth; access is when etcd was last seen to let in who may.
-	logins      logins
+	logins      config.Logins
 	access      time.Time
 	isLockedOut bool
 	// refusals of the pod that was last to be evicted.
@@ -89,7 +90,7 @@ type memory struct{ converge.Memory[objectMemory] }
 
 // writtenPeers are the members' certificates as they were written, and whether the cache has shown them since.
 type writtenPeers struct {
-	peerCertificates
+	config.PeerCertificates
 	shown bool
 }
 

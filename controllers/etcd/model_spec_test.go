@@ -1,6 +1,8 @@
 package etcd
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // What a template can be that somebody has written by mistake.
 const (

@@ -9,11 +9,12 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // model is an etcd cluster with its pods, volumes and the object in the API server, small and exact. What raft guarantees is
@@ -121,7 +122,7 @@ func (b broken) Error() string { return string(b) }
 
 func newModel(size int32, storage bool) *model {
 	return &model{Size: size, Storage: storage,
-		Pods: make([]modelPod, maxMembers), Volumes: make([]modelData, maxMembers), Claims: make([]int, maxMembers)}
+		Pods: make([]modelPod, membership.MaxSize), Volumes: make([]modelData, membership.MaxSize), Claims: make([]int, membership.MaxSize)}
 }
 
 func (m *model) clone() *model {
@@ -512,7 +513,7 @@ func (s *modelServer) Look(context.Context) membership.View {
 // index is the last entry of the log. One that forms the cluster begins with the list of its members.
 func (v modelData) index() uint64 {
 	if v.Formed {
-		return uint64(maxMembers + v.Writes) //nolint:gosec // small
+		return uint64(membership.MaxSize + v.Writes) //nolint:gosec // small
 	}
 	return uint64(v.Writes) //nolint:gosec // small
 }
@@ -588,7 +589,7 @@ func (s *modelServer) change(do func() error) error {
 
 func (s *modelServer) AddLearner(_ context.Context, peerURL string) (id uint64, err error) {
 	err = s.change(func() error {
-		for ordinal := range int32(maxMembers) {
+		for ordinal := range int32(membership.MaxSize) {
 			if name := s.spec().MemberName(ordinal); s.spec().PeerURL(name) == peerURL {
 				id = uint64(s.model.newID()) //nolint:gosec // small
 				s.Raft = append(s.Raft, modelMember{ID: id, Name: name, Learner: true})
@@ -671,7 +672,7 @@ func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *f
 	m.lookAtRestores(e, f)
 	f.Backups = m.lookAtBackups()
 	record := e.Status.Membership
-	for ordinal := range maxMembers {
+	for ordinal := range membership.MaxSize {
 		name, p := m.spec().MemberName(int32(ordinal)), m.Pods[ordinal] //nolint:gosec // at most 5
 		one := membership.Member{Name: name, Record: recordOf(e, name)}
 		if p.UID != "" {

@@ -125,7 +125,7 @@ func upgradeActions() []action {
 			return true, nil
 		}},
 	}
-	for i := range maxMembers {
+	for i := range membership.MaxSize {
 		list = append(list, action{fmt.Sprintf("the backup before the upgrade reads member %d", i), readMember(i)},
 			action{fmt.Sprintf("member %d hears what it lacks", i), func(m *model) (bool, error) {
 				if !m.lags(i) {

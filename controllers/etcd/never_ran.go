@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 )
 
 // nodeWord is what a node's condition Ready says of what its kubelet reports.
@@ -54,7 +55,7 @@ func neverRan(pod *corev1.Pod, node nodeWord, all []corev1.Pod) bool {
 	case !reportsNoStart(pod):
 		return false
 	case node == nodeUnasked:
-		return !slices.ContainsFunc(all, func(p corev1.Pod) bool { return slices.ContainsFunc(p.Status.ContainerStatuses, hasRun) })
+		return !slices.ContainsFunc(all, func(p corev1.Pod) bool { return slices.ContainsFunc(p.Status.ContainerStatuses, config.HasRun) })
 	}
 	return node == nodeReports
 }
@@ -62,7 +63,7 @@ func neverRan(pod *corev1.Pod, node nodeWord, all []corev1.Pod) bool {
 // reportsNoStart reports whether a kubelet has said of a pod that the container of etcd waits for its first start.
 func reportsNoStart(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName != "" && slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
-		return c.Name == appName && c.State.Waiting != nil && c.LastTerminationState.Terminated == nil && !hasRun(c)
+		return c.Name == config.AppName && c.State.Waiting != nil && c.LastTerminationState.Terminated == nil && !config.HasRun(c)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
@@ -26,9 +27,9 @@ func podOn(node string, reported ...corev1.ContainerStatus) corev1.Pod {
 }
 
 var (
-	waits   = corev1.ContainerStatus{Name: appName, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}
-	loops   = corev1.ContainerStatus{Name: appName, RestartCount: 1, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
-	started = corev1.ContainerStatus{Name: appName, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	waits   = corev1.ContainerStatus{Name: config.AppName, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}
+	loops   = corev1.ContainerStatus{Name: config.AppName, RestartCount: 1, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
+	started = corev1.ContainerStatus{Name: config.AppName, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 )
 
 func TestAPodProvablyNeverRan(t *testing.T) {

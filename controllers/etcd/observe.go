@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
@@ -58,8 +59,8 @@ type fleet struct {
 	effects
 	servers map[string]server            // by the member's name
 	usage   map[string]*certificateUsage // likewise, with tls
-	logins  logins                       // with auth
-	wanted  login                        // of the applications, with auth, when the pass began
+	logins  config.Logins                // with auth
+	wanted  config.Login                 // of the applications, with auth, when the pass began
 }
 
 // situation is what the next decision is made from.
@@ -140,7 +141,7 @@ func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluste
 func formerData(claims map[string]*corev1.PersistentVolumeClaim) []string {
 	var names []string
 	for _, claim := range claims {
-		if claim.Annotations[annotationData] != "" {
+		if claim.Annotations[config.AnnotationData] != "" {
 			names = append(names, claim.Name)
 		}
 	}
@@ -151,20 +152,20 @@ func formerData(claims map[string]*corev1.PersistentVolumeClaim) []string {
 // podOf is what the plan needs to know of a pod.
 func podOf(pod *corev1.Pod, set *appsv1.StatefulSet) membership.Pod {
 	p := membership.Pod{
-		UID: pod.UID, Address: pod.Status.PodIP, Permit: pod.Annotations[annotationPermit], Deleting: !pod.DeletionTimestamp.IsZero(),
+		UID: pod.UID, Address: pod.Status.PodIP, Permit: pod.Annotations[config.AnnotationPermit], Deleting: !pod.DeletionTimestamp.IsZero(),
 		Outdated: converge.IsOutdated(pod, set),
 		Ready: slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		}),
 	}
 	p.Fails = conditions.FirstFailure([]corev1.Pod{*pod}) != ""
-	p.Image = parts.RunningImage(pod.Spec.Containers, appName, "")
+	p.Image = parts.RunningImage(pod.Spec.Containers, config.AppName, "")
 	for _, c := range pod.Status.ContainerStatuses {
-		if c.Name != appName {
+		if c.Name != config.AppName {
 			continue
 		}
 		p.Stopped = c.State.Running == nil
-		p.HasRun = hasRun(c)
+		p.HasRun = config.HasRun(c)
 		// The kubelet starts it again and again: until a server has started in it, its last end counts.
 		ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
 		if ended != nil && !ptr.Deref(c.Started, false) && ended.ExitCode == launcher.ExitDataLost {
@@ -173,9 +174,4 @@ func podOf(pod *corev1.Pod, set *appsv1.StatefulSet) membership.Pod {
 		p.Unusable = unusableBackup(c, ended)
 	}
 	return p
-}
-
-// hasRun reports whether it is etcd's container, and was started.
-func hasRun(c corev1.ContainerStatus) bool {
-	return c.Name == appName && (c.State.Running != nil || c.RestartCount > 0 || c.State.Terminated != nil)
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 )
 
@@ -35,7 +36,7 @@ func TestLostDataOfAPod(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			pod := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
 				{Name: "other", State: lost},
-				{Name: appName, State: c.now, LastTerminationState: c.before, Started: ptr.To(c.started)},
+				{Name: config.AppName, State: c.now, LastTerminationState: c.before, Started: ptr.To(c.started)},
 			}}}
 			if got := podOf(pod, &appsv1.StatefulSet{}).LostData; got != c.want {
 				t.Errorf("lost: %q", got)
@@ -48,7 +49,7 @@ func TestLostDataOfAPod(t *testing.T) {
 func TestAPodFailsOnceKubernetesReportsWhy(t *testing.T) {
 	waits := func(reason string) corev1.PodStatus {
 		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
-			{Name: appName, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}}
+			{Name: config.AppName, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}}
 	}
 	for _, c := range []struct {
 		name   string

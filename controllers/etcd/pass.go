@@ -11,8 +11,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 )
 
@@ -47,12 +50,12 @@ type pass struct {
 
 // read reads what the API server has of the object, once. It returns a pass also with an error.
 func (r *Reconciler) read(ctx context.Context, cluster *databasev1alpha1.EtcdCluster, save converge.SaveStatus) (*pass, error) {
-	p := &pass{Reconciler: r, cluster: cluster, spec: resolve(cluster, r.DefaultImages)}
+	p := &pass{Reconciler: r, cluster: cluster, spec: config.Resolve(cluster, &appsv1.StatefulSet{}, r.DefaultImages)}
 	var err error
 	if p.in, err = r.readInputs(ctx, cluster, p.spec); err != nil {
 		return p, err
 	}
-	p.spec.Quota = quota(cluster, volumeSize(cluster, p.in.set)) // of the volumes that there are
+	p.spec = config.Resolve(cluster, p.in.set, r.DefaultImages) // with the volumes that there are
 	p.outside = &apiEffects{Reconciler: r, etcd: cluster, pods: p.in.pods, fetches: p.in.fetches, requests: p.in.requests,
 		backups: p.in.backups, saveStatus: save}
 	return p, nil
@@ -98,16 +101,16 @@ func (p *pass) apply(ctx context.Context) error {
 	if p.readsOnly {
 		write = p.ReadChildren
 	}
-	toMake := p.childInputs(p.cluster, p.fleet, p.in)
-	p.children = desiredChildren(p.cluster, toMake)
+	toMake := p.childInputs()
+	p.children = children.Desired(toMake)
 	if fetchesOnly(p.cluster, p.step) {
-		p.children, write = fetchChildren(p.cluster, toMake), p.ApplyChildren // nothing is removed
+		p.children, write = children.NeededToFetch(toMake), p.ApplyChildren // nothing is removed
 	}
 	observed, err := write(ctx, p.cluster, p.children...)
-	p.notePublished(p.cluster, observed, toMake.identity)
+	p.notePublished(p.cluster, p.spec, observed, toMake.Identity)
 	err = errors.Join(p.failed, err)
 	if !p.cluster.Spec.Paused {
-		p.reportPeers(ctx, p.cluster, observed, p.in)
+		p.reportPeers(ctx, p.cluster, p.spec, observed, p.in)
 		err = errors.Join(err, p.fleet.writePermits(ctx, p.cluster))
 	}
 	found, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", p.cluster.Name)
@@ -119,4 +122,21 @@ func (p *pass) apply(ctx context.Context) error {
 		p.recheckPods, checkErr = p.CheckPods(ctx, p.cluster, p.set, p.in.pods, p.clock.Now())
 	}
 	return errors.Join(err, growthErr, checkErr)
+}
+
+// childInputs are what the children are made from.
+func (p *pass) childInputs() children.Inputs {
+	template := &p.in.set.Spec.Template
+	version, _ := membership.ParseVersion(p.cluster.Status.TargetVersion) // both are set when there is a record, and without one there are no pods
+	in := children.Inputs{Cluster: p.cluster, Spec: p.spec, Image: p.cluster.Status.TargetImage, Version: version,
+		LauncherImage: parts.RunningImage(template.Spec.InitContainers, "launcher", p.LauncherImage),
+		Pods:          p.fleet.situation(p.cluster).DesiredPods(),
+		Peers:         p.in.peers, Identity: p.fleet.nextIdentity(p.cluster, p.in.certificates, p.clock.Now()),
+		Logins:      p.fleet.nextLogins(p.cluster, p.in.logins),
+		RestartedAt: template.Annotations[parts.AnnotationRestartedAt], OperatorNamespace: p.Account.Namespace}
+	if record := p.cluster.Status.Membership; record != nil {
+		in.InitialVersion = record.InitialVersion
+	}
+	in.Defaults = children.ChooseDefaults(in, converge.StatefulSetWorkload(p.in.set, p.in.pods, p.PodRefusal(p.cluster)))
+	return in
 }

@@ -5,12 +5,15 @@ import (
 	"testing"
 	"time"
 
-	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
 // A wait says what it waits for; without news for some minutes, also what it sees, until there is news.
@@ -22,7 +25,7 @@ func TestALongWaitSaysWhatItSees(t *testing.T) {
 	step := membership.Step{Do: membership.Wait, Message: "waiting for a-2", RequeueAfter: time.Second}
 	progress := func() string {
 		t.Helper()
-		f := &fleet{spec: resolve(s.e, []string{"etcd:5", "etcd:6", "etcd:7"}), World: s.w}
+		f := &fleet{spec: config.Resolve(s.e, &appsv1.StatefulSet{}, []string{"etcd:5", "etcd:6", "etcd:7"}), World: s.w}
 		r.updateStatus(s.e, f, step, workload{set: s.set})
 		return meta.FindStatusCondition(s.e.Status.Conditions, commonv1.ConditionProgressing).Message
 	}
@@ -75,7 +78,7 @@ func TestAnEtcdRestoreThatWaitsForLongSaysWhatItSees(t *testing.T) {
 	} {
 		clock.SetTime(clock.Now().Add(c.after))
 		c.arrange()
-		f := &fleet{spec: resolve(s.e, []string{"etcd:5", "etcd:6", "etcd:7"}), World: s.w}
+		f := &fleet{spec: config.Resolve(s.e, &appsv1.StatefulSet{}, []string{"etcd:5", "etcd:6", "etcd:7"}), World: s.w}
 		r.updateStatus(s.e, f, s.next, workload{set: s.set, pods: []corev1.Pod{unscheduled}})
 		got := s.e.Status.NextRestore
 		if got == nil || got.RestoreUID != "r" {

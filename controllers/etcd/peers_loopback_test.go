@@ -12,7 +12,10 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
@@ -32,9 +35,9 @@ func startPeer(t *testing.T, dir string) *exec.Cmd {
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=e-0=" + peer,
 		"--listen-client-urls=http://" + peerAddress + ":2379", "--advertise-client-urls=http://" + peerAddress + ":2379"}
 	e := &databasev1alpha1.EtcdCluster{}
-	for _, one := range arguments(e, childInputs{spec: resolve(e, nil)}) {
-		if strings.HasPrefix(one, "--peer-") {
-			args = append(args, strings.ReplaceAll(one, peersDir, dir))
+	for _, argument := range argumentsOf(t, e) {
+		if strings.HasPrefix(argument, "--peer-") {
+			args = append(args, strings.ReplaceAll(argument, "/etc/etcd/peers", dir))
 		}
 	}
 	etcd := exec.Command(program, args...) //nolint:gosec // our own program
@@ -47,14 +50,15 @@ func startPeer(t *testing.T, dir string) *exec.Cmd {
 }
 
 // shown connects as another member does with these certificates, and returns the certificate that the member shows.
-func shown(t *testing.T, as peerCertificates) (*x509.Certificate, error) {
+func shown(t *testing.T, as config.PeerCertificates) (*x509.Certificate, error) {
 	t.Helper()
-	identity := pki.Identity{Certificate: as.connecting, Key: as.clientKey, Authorities: as.trusted}
-	config, err := identity.TLSConfig(peersSpec.Host("e-0"), time.Now)
+	data := as.PeersData()
+	identity := pki.Identity{Certificate: data[config.ClientCertKey], Key: data[config.ClientKeyKey], Authorities: data[pki.CACertKey]}
+	secure, err := identity.TLSConfig(peersSpec.Host("e-0"), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	connection, err := tls.Dial("tcp", fmt.Sprintf("%s:%d", peerAddress, wire.PeerPort), config)
+	connection, err := tls.Dial("tcp", fmt.Sprintf("%s:%d", peerAddress, wire.PeerPort), secure)
 	if err != nil {
 		return nil, err
 	}
@@ -66,36 +70,33 @@ func shown(t *testing.T, as peerCertificates) (*x509.Certificate, error) {
 	return connection.ConnectionState().PeerCertificates[0], err
 }
 
-// The steps of next stand on this: etcd reads what it shows at each handshake, and whom it trusts only at its start.
+// The steps of PeerCertificates.Next depend on this: etcd reads what it shows at each handshake, and whom it trusts only at its start.
 func TestEtcdReadsCertificatesAtEachHandshake(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
-	write := func(c peerCertificates) {
-		for key, value := range c.peersData() {
+	write := func(c config.PeerCertificates) {
+		for key, value := range c.PeersData() {
 			if err := os.WriteFile(filepath.Join(dir, key), value, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	first, _ := step(t, peerCertificates{}, nil, now)
+	first, _ := nextPeers(t, config.PeerCertificates{}, now.Add(-300*24*time.Hour))
 	write(first)
 	etcd := startPeer(t, dir)
 	awaitPeer(t, first)
 
-	renewed, _, err := first.issue(peersSpec, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	renewed, _ := nextPeers(t, first, now)
 	write(renewed)
-	if leaf, err := shown(t, first); err != nil || !leaf.Equal(pki.ParsePair(renewed.server, renewed.serverKey)) {
+	served := renewed.PeersData()
+	if leaf, err := shown(t, first); err != nil || !leaf.Equal(pki.ParsePair(served[corev1.TLSCertKey], served[corev1.TLSPrivateKeyKey])) {
 		t.Errorf("it does not show the renewed certificate: %v", err)
 	}
 
-	renewed.authority = pki.Authority{}
-	both, _ := step(t, renewed, nil, now)
-	next, _ := step(t, both, nil, now)
+	both, _ := nextPeers(t, config.PeerCertificatesIn(nil, served), now) // the authority is lost
+	next, _ := nextPeers(t, both, now)
 	write(both)
 	if _, err := shown(t, next); err == nil {
-		t.Error("it trusts the new authority before it has started anew: no pods need to be made anew")
+		t.Error("it trusts the new authority before it restarts: no pods need to be replaced")
 	}
 	_ = etcd.Process.Kill()
 	_ = etcd.Wait()
@@ -104,7 +105,7 @@ func TestEtcdReadsCertificatesAtEachHandshake(t *testing.T) {
 }
 
 // awaitPeer returns when the member takes the certificates.
-func awaitPeer(t *testing.T, c peerCertificates) {
+func awaitPeer(t *testing.T, c config.PeerCertificates) {
 	t.Helper()
 	var err error
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {

@@ -41,5 +41,5 @@ func (r *Reconciler) updateStatus(e *databasev1alpha1.EtcdCluster, f *fleet, nex
 		e.Status.NextRestore = nextRestore(s, restore, restoreWaited, w)
 	}
 	return ctrl.Result{RequeueAfter: converge.Soonest(cmp.Or(next.RequeueAfter, restInterval), w.certificates.RecheckAfter,
-		w.logins.recheckAfter(f.situation(e).Login(), now))}
+		w.logins.RecheckAfter(f.situation(e).Login(), now))}
 }

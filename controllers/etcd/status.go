@@ -13,6 +13,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
@@ -55,8 +56,8 @@ type workload struct {
 	growth volumes.Growth // of their volumes
 	// certificates that clients are shown, with tls.
 	certificates clientCertificates
-	logins       logins // with auth
-	refusal      string // why members' pods are refused; empty if they are not
+	logins       config.Logins // with auth
+	refusal      string        // why members' pods are refused; empty if they are not
 }
 
 // failure is what keeps the first pod that fails from starting; empty if none does.
@@ -66,11 +67,11 @@ func (w workload) failure() string { return cmp.Or(conditions.FirstFailure(w.pod
 func newStatus(e *databasev1alpha1.EtcdCluster, s membership.Situation, next membership.Step, w workload) databasev1alpha1.EtcdClusterStatus {
 	status := *e.Status.DeepCopy()
 	status.Replicas = w.set.Status.Replicas
-	status.Selector = parts.SelectorString(appName, e.Name)
+	status.Selector = parts.SelectorString(config.AppName, e.Name)
 	status.Endpoint = fmt.Sprintf("%s:%d", s.ServiceHost(), wire.ClientPort)
 	status.Binding = nil
-	if hasBinding(e, w.logins) {
-		status.Binding = &databasev1alpha1.EtcdBinding{Name: bindingName(e)}
+	if w.logins.HaveBinding(s.Spec, e.Status.Membership) {
+		status.Binding = &databasev1alpha1.EtcdBinding{Name: s.BindingName()}
 	}
 	leader, _ := s.Leader()
 	status.Leader = leader.Name

@@ -16,6 +16,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
@@ -32,7 +33,7 @@ type seen struct {
 	growth volumes.Growth
 	// certificates that clients are shown.
 	certificates clientCertificates
-	logins       logins
+	logins       config.Logins
 }
 
 // newSeen is a cluster of three at rest: a-0 leads.
@@ -78,7 +79,7 @@ func (s *seen) showCertificates(lagging ...string) {
 func (s *seen) logIn() {
 	s.e.Spec.Auth = &databasev1alpha1.EtcdAuth{SecretName: "chosen"}
 	s.e.Status.Login = &databasev1alpha1.EtcdLogin{Required: true, User: "application-a"}
-	s.logins = logins{tokenKey: "k", published: login{"application-a", "p"}, chosen: "p"}
+	s.logins = config.Logins{TokenKey: "k", Published: config.Login{User: "application-a", Password: "p"}, Chosen: "p"}
 }
 
 // use has a member use so much of the quota, in percent, and its file be so large.
@@ -98,7 +99,7 @@ func (s *seen) block(reason string) {
 }
 
 func (s *seen) status() databasev1alpha1.EtcdClusterStatus {
-	spec := resolve(s.e, []string{"etcd:5", "etcd:6", "etcd:7"})
+	spec := config.Resolve(s.e, &appsv1.StatefulSet{}, []string{"etcd:5", "etcd:6", "etcd:7"})
 	return newStatus(s.e, membership.Situation{Spec: spec, Status: &s.e.Status, World: s.w}, s.next, workload{set: s.set, pods: s.pods, growth: s.growth, certificates: s.certificates, logins: s.logins})
 }
 
@@ -231,10 +232,10 @@ func TestConditions(t *testing.T) {
 		{"the password is published", func(s *seen) { s.logIn() }, map[string]string{commonv1.ConditionCredentialsInSync: "True PasswordsAccepted", ready: "True"}},
 		{"etcd is still open to all", func(s *seen) {
 			s.logIn()
-			s.e.Status.Login, s.logins.published = nil, login{}
+			s.e.Status.Login, s.logins.Published = nil, config.Login{}
 			s.next = membership.Step{Do: membership.SetUser, User: "root"}
 		}, map[string]string{commonv1.ConditionCredentialsInSync: "False Rotating", ready: "False RollingOut letting in user root", progressing: "True RollingOut"}},
-		{"another password is under way", func(s *seen) { s.logIn(); s.logins.chosen = "next" }, map[string]string{
+		{"another password is under way", func(s *seen) { s.logIn(); s.logins.Chosen = "next" }, map[string]string{
 			commonv1.ConditionCredentialsInSync: "False Rotating etcd is being told", ready: "True"}},
 		{"the user before is let in, too", func(s *seen) {
 			s.logIn()
@@ -242,12 +243,12 @@ func TestConditions(t *testing.T) {
 		}, map[string]string{commonv1.ConditionCredentialsInSync: "True PasswordsOverlap user application-b is let in, too, until 1970-01-01T00:00:00Z"}},
 		{"a further password waits for it", func(s *seen) {
 			s.logIn()
-			s.logins.chosen = "next"
+			s.logins.Chosen = "next"
 			s.e.Status.Login.FormerUser, s.e.Status.Login.FormerUntil = "application-b", &metav1.Time{Time: time.Unix(0, 0)}
 		}, map[string]string{commonv1.ConditionCredentialsInSync: "False Rotating the next password is taken when user application-b"}},
 		{"the password's Secret is of no use", func(s *seen) {
 			s.logIn()
-			s.logins.chosen, s.logins.problem = "", "there is no Secret"
+			s.logins.Chosen, s.logins.Problem = "", "there is no Secret"
 		}, map[string]string{commonv1.ConditionCredentialsInSync: "False SecretUnusable auth.secretName: there is no Secret; until it is fixed the last password stays",
 			degraded: "True SecretUnusable auth.secretName"}},
 		{"the operator is locked out", func(s *seen) { s.logIn(); s.block(commonv1.ReasonLockedOut) }, map[string]string{

@@ -13,10 +13,15 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
@@ -24,6 +29,21 @@ import (
 
 // securedAddress is one that no other test uses.
 const securedAddress = "127.0.32.1"
+
+// certificatesDir is where a pod finds the certificate that clients are shown.
+const certificatesDir = "/etc/etcd/certificates"
+
+// argumentsOf are those that a pod starts etcd with.
+func argumentsOf(t *testing.T, e *databasev1alpha1.EtcdCluster) []string {
+	t.Helper()
+	for _, child := range children.Desired(children.Inputs{Cluster: e, Spec: config.Resolve(e, &appsv1.StatefulSet{}, nil)}) {
+		if set, is := child.(*appsv1ac.StatefulSetApplyConfiguration); is {
+			return set.Spec.Template.Spec.Containers[0].Args
+		}
+	}
+	t.Fatal("there is no StatefulSet")
+	return nil
+}
 
 // startSecured runs a real etcd with the arguments that a pod has for its clients, and the files in that folder.
 func startSecured(t *testing.T, e *databasev1alpha1.EtcdCluster, dir string) *exec.Cmd {
@@ -33,10 +53,13 @@ func startSecured(t *testing.T, e *databasev1alpha1.EtcdCluster, dir string) *ex
 		t.Fatal(err)
 	}
 	peer := fmt.Sprintf("http://%s:%d", securedAddress, wire.PeerPort)
+	client := config.Resolve(e, &appsv1.StatefulSet{}, nil).ClientURL(securedAddress)
 	args := []string{"--name=e-0", "--data-dir=" + t.TempDir(), "--log-level=error", "--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
-		"--initial-cluster=e-0=" + peer, "--listen-client-urls=" + clientURL(e, securedAddress), "--advertise-client-urls=" + clientURL(e, securedAddress)}
-	for _, one := range clientTLSArguments(e) {
-		args = append(args, strings.ReplaceAll(one, certificatesDir, dir))
+		"--initial-cluster=e-0=" + peer, "--listen-client-urls=" + client, "--advertise-client-urls=" + client}
+	for _, argument := range argumentsOf(t, e) {
+		if strings.Contains(argument, certificatesDir) || argument == "--client-cert-auth" {
+			args = append(args, strings.ReplaceAll(argument, certificatesDir, dir))
+		}
 	}
 	etcd := exec.Command(program, args...) //nolint:gosec // our own program
 	etcd.Stderr = os.Stderr
@@ -54,7 +77,7 @@ func startSecured(t *testing.T, e *databasev1alpha1.EtcdCluster, dir string) *ex
 // of its certificates.
 func asOperator(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity) (answers bool, usage *certificateUsage) {
 	t.Helper()
-	f := &fleet{spec: resolve(e, nil), usage: map[string]*certificateUsage{}}
+	f := &fleet{spec: config.Resolve(e, &appsv1.StatefulSet{}, nil), usage: map[string]*certificateUsage{}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "e-0"}, Status: corev1.PodStatus{PodIP: securedAddress}}
 	server, err := f.open(e, pod, inputs{certificates: pki.Certificates{Published: i}}, time.Now)
 	if err != nil {
@@ -81,12 +104,13 @@ func awaitAnswer(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity) 
 // statusByJSON asks etcd's gateway, which connects to its own server.
 func statusByJSON(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity) string {
 	t.Helper()
-	secure, err := i.TLSConfig(resolve(e, nil).ServiceHost(), time.Now)
+	spec := config.Resolve(e, &appsv1.StatefulSet{}, nil)
+	secure, err := i.TLSConfig(spec.ServiceHost(), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: secure, DisableKeepAlives: true}}
-	reply, err := client.Post(clientURL(e, securedAddress)+"/v3/maintenance/status", "application/json", strings.NewReader("{}"))
+	reply, err := client.Post(spec.ClientURL(securedAddress)+"/v3/maintenance/status", "application/json", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,9 +125,9 @@ func statusByJSON(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity)
 // The steps of nextIdentity stand on this: etcd reads what it shows to clients at each handshake, and whom it trusts only when it
 // starts.
 func TestEtcdShowsARenewedCertificateToClients(t *testing.T) {
-	e, dir := secured(databasev1alpha1.EtcdClientAuthRequired), t.TempDir()
+	e, dir := fixture.Secured(databasev1alpha1.EtcdClientAuthRequired), t.TempDir()
 	one, two := authority.New("one"), authority.New("two")
-	first, renewed, other := pki.PublishedIn(issueFor(one)), pki.PublishedIn(issueFor(one)), pki.PublishedIn(issueFor(two))
+	first, renewed, other := pki.PublishedIn(fixture.Issue(one)), pki.PublishedIn(fixture.Issue(one)), pki.PublishedIn(fixture.Issue(two))
 	write := func(i pki.Identity) {
 		for key, value := range i.Data() {
 			if err := os.WriteFile(filepath.Join(dir, key), value, 0o600); err != nil {
@@ -131,7 +155,7 @@ func TestEtcdShowsARenewedCertificateToClients(t *testing.T) {
 	}
 	write(both)
 	if answers, _ := asOperator(t, e, next); answers {
-		t.Error("it trusts the other authority before it has started anew: no pods need to be made anew")
+		t.Error("it trusts the other authority before it restarts: no pods need to be replaced")
 	}
 	_ = etcd.Process.Kill()
 	_ = etcd.Wait()
@@ -141,14 +165,14 @@ func TestEtcdShowsARenewedCertificateToClients(t *testing.T) {
 }
 
 func TestEtcdAsksForCertificatesOnlyWhereTheSpecDoes(t *testing.T) {
-	i := pki.PublishedIn(issueFor(authority.New("one")))
-	stranger := pki.PublishedIn(issueFor(authority.New("two")))
+	i := pki.PublishedIn(fixture.Issue(authority.New("one")))
+	stranger := pki.PublishedIn(fixture.Issue(authority.New("two")))
 	stranger.Authorities = i.Authorities // it knows the members, and they do not know it
 	for auth, welcome := range map[databasev1alpha1.EtcdClientAuth]bool{
 		databasev1alpha1.EtcdClientAuthNone: true, databasev1alpha1.EtcdClientAuthRequired: false,
 	} {
 		t.Run(string(auth), func(t *testing.T) {
-			e, dir := secured(auth), t.TempDir()
+			e, dir := fixture.Secured(auth), t.TempDir()
 			for key, value := range i.Data() {
 				if err := os.WriteFile(filepath.Join(dir, key), value, 0o600); err != nil {
 					t.Fatal(err)

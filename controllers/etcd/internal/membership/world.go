@@ -1,7 +1,6 @@
 package membership
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,22 +9,6 @@ import (
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
-
-// Spec is what is asked for, with every default.
-type Spec struct {
-	Name, Namespace string
-	Size            int32
-	HasStorage      bool
-	Wanted          Version  // spec.version, exact
-	WantedError     string   // why spec.version cannot be carried out
-	Image           string   // spec.image, which serves one version alone
-	DefaultImages   []string // of the newest patches, from FirstMinor on
-	Quota           int64    // of data, in bytes
-	DefragThreshold int32    // share of free pages, in percent; 0 for none
-	RequiresLogin   bool     // with spec.auth
-	AllowedRecovery string   // token of the recovery that a human has allowed
-	FromBackup      bool     // a new cluster begins with a backup
-}
 
 // World is what one pass saw, read once.
 type World struct {
@@ -189,26 +172,6 @@ func Ordinal(name string) int32 {
 	}
 	return int32(n)
 }
-
-// MemberName is the name of the member with that ordinal, and of its pod.
-func (s Spec) MemberName(ordinal int32) string { return fmt.Sprintf("%s-%d", s.Name, ordinal) }
-
-// HeadlessName is the name of the Service by which the members find each other.
-func (s Spec) HeadlessName() string { return s.Name + "-headless" }
-
-// SystemName is the name of the Secret with the passwords that only the operator uses, and the key of its tokens.
-func (s Spec) SystemName() string { return s.Name + "-system" }
-
-// Host is the name of the member's pod in DNS.
-func (s Spec) Host(member string) string {
-	return fmt.Sprintf("%s.%s.%s.svc", member, s.HeadlessName(), s.Namespace)
-}
-
-// ServiceHost is the name by which clients reach any member that is ready.
-func (s Spec) ServiceHost() string { return fmt.Sprintf("%s.%s.svc", s.Name, s.Namespace) }
-
-// PeerURL is where the other members reach that one.
-func (s Spec) PeerURL(member string) string { return "https://" + s.Host(member) + ":2380" }
 
 // Find returns the member of that name, and whether there is one.
 func (w World) Find(name string) (Member, bool) {

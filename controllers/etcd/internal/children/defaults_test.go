@@ -1,11 +1,14 @@
-package etcd
+package children
 
 import (
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
@@ -13,16 +16,18 @@ import (
 )
 
 // keptInputs are those that the releases are kept with.
-func keptInputs(e *databasev1alpha1.EtcdCluster) childInputs {
+func keptInputs(e *databasev1alpha1.EtcdCluster) Inputs {
 	version := membership.Version{Minor: 6, Patch: 16}
-	return childInputs{spec: resolve(e, nil), image: "etcd:v" + version.String(), launcherImage: "operator", version: version,
-		initialVersion: version.String(), pods: 3}
+	spec := config.Resolve(e, &appsv1.StatefulSet{}, nil)
+	spec.VolumeSize = resource.Quantity{}
+	return Inputs{Cluster: e, Spec: spec, Image: "etcd:v" + version.String(), LauncherImage: "operator", Version: version,
+		InitialVersion: version.String(), Pods: 3}
 }
 
 func TestNewDefaultsRollNothing(t *testing.T) {
 	releases.Defaults(t, "EtcdCluster", func(e *databasev1alpha1.EtcdCluster) { e.Spec.PodLabels = map[string]string{"changed": "1"} },
 		func(e *databasev1alpha1.EtcdCluster, live corev1.PodTemplateSpec, pods []corev1.Pod, noPods bool) bool {
-			return chooseDefaults(e, keptInputs(e), converge.Workload{Template: live, Pods: pods, NoPods: noPods}) == parts.CurrentDefaults
+			return ChooseDefaults(keptInputs(e), converge.Workload{Template: live, Pods: pods, NoPods: noPods}) == parts.CurrentDefaults
 		})
 }
 
@@ -30,7 +35,7 @@ func TestNewDefaultsRollNothing(t *testing.T) {
 func TestEachContainerHasResources(t *testing.T) {
 	releases.Resources(t, "EtcdCluster", func(c string) bool { return c == "launcher" }, func(e *databasev1alpha1.EtcdCluster) corev1.PodSpec {
 		c := keptInputs(e)
-		c.defaults = parts.CurrentDefaults
-		return parts.ToApplyConfig[corev1.PodTemplateSpec](statefulSet(e, c).Spec.Template).Spec
+		c.Defaults = parts.CurrentDefaults
+		return parts.ToApplyConfig[corev1.PodTemplateSpec](statefulSet(c).Spec.Template).Spec
 	})
 }

@@ -1,43 +1,23 @@
-package etcd
+package children
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-func TestQuota(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		e      *databasev1alpha1.EtcdCluster
-		volume string
-		want   string
-	}{
-		{"without storage", builders.EtcdCluster("a").Build(), "0", "2Gi"},
-		{"as asked for without storage", builders.EtcdCluster("a").Quota("8Gi").Build(), "0", "8Gi"},
-		{"half of a small volume", builders.EtcdCluster("a").Storage("1Gi").Build(), "1Gi", "512Mi"},
-		{"of the smallest one, what etcd can still run with", builders.EtcdCluster("a").Storage("64Mi").Build(), "64Mi", "32Mi"},
-		{"of a large volume no more than etcd's own default", builders.EtcdCluster("a").Storage("100Gi").Build(), "100Gi", "2Gi"},
-		{"of a volume that has not grown yet", builders.EtcdCluster("a").Storage("4Gi").Build(), "1Gi", "512Mi"},
-		{"of a volume that cannot shrink", builders.EtcdCluster("a").Storage("64Mi").Build(), "1Gi", "512Mi"},
-		{"as asked for", builders.EtcdCluster("a").Storage("100Gi").Quota("8Gi").Build(), "100Gi", "8Gi"},
-		{"no more than a volume that has not grown yet", builders.EtcdCluster("a").Storage("100Gi").Quota("8Gi").Build(), "4Gi", "4Gi"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, want := quota(c.e, resource.MustParse(c.volume)), resource.MustParse(c.want)
-			if got != want.Value() {
-				t.Errorf("got %d", got)
-			}
-		})
-	}
+func inputsOf(e *databasev1alpha1.EtcdCluster) Inputs {
+	return Inputs{Cluster: e, Spec: config.Resolve(e, &appsv1.StatefulSet{}, nil)}
 }
 
 // A defragmentation of all that the quota allows is not cut short.
@@ -66,7 +46,7 @@ func TestTheBudgetSparesTwoVoters(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := builders.EtcdCluster("a").Size(3).Build()
 			e.Status.Membership = &databasev1alpha1.EtcdMembership{Members: c.members}
-			for _, child := range desiredChildren(e, childInputs{spec: resolve(e, nil)}) {
+			for _, child := range Desired(inputsOf(e)) {
 				if budget, is := child.(*policyv1ac.PodDisruptionBudgetApplyConfiguration); is {
 					if got := budget.Spec.MaxUnavailable.IntValue(); got != c.want {
 						t.Errorf("%d may go", got)
@@ -93,7 +73,9 @@ func TestWhoReachesWhichPort(t *testing.T) {
 	} {
 		e.Spec.Metrics = c.metrics
 		var got [][]int32
-		for _, rule := range networkPolicy(e, c.operator).Spec.Ingress {
+		in := inputsOf(e)
+		in.OperatorNamespace = c.operator
+		for _, rule := range networkPolicy(in).Spec.Ingress {
 			var ports []int32
 			for _, p := range rule.Ports {
 				ports = append(ports, p.Port.IntVal)
@@ -111,6 +93,19 @@ func TestWhoReachesWhichPort(t *testing.T) {
 		}
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("with an operator in %q: %v", c.operator, got)
+		}
+	}
+}
+
+// Of a StatefulSet that is scaled or deleted no claim goes, whatever is asked for.
+func TestNoStatefulSetDeletesData(t *testing.T) {
+	for _, retention := range []databasev1alpha1.EtcdRetention{databasev1alpha1.EtcdRetain, databasev1alpha1.EtcdDelete} {
+		e := builders.EtcdCluster("a").Storage("1Gi").Build()
+		e.Spec.Storage.Retention = retention
+		got := statefulSet(inputsOf(e)).Spec.PersistentVolumeClaimRetentionPolicy
+		const retain = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+		if *got.WhenDeleted != retain || *got.WhenScaled != retain {
+			t.Errorf("%s: %+v", retention, got)
 		}
 	}
 }

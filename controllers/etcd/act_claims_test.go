@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
@@ -45,7 +46,7 @@ func newClaimed(owners ...metav1.OwnerReference) *claimed {
 	c.e.Namespace, c.e.UID, c.e.Spec.Storage.Retention = "default", "etcd", databasev1alpha1.EtcdDelete
 	c.e.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "t", ClusterID: "c", Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0"}}}
 	c.claim = corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data-a-1", UID: "claim",
-		Annotations: map[string]string{annotationData: "t"}, OwnerReferences: owners}}
+		Annotations: map[string]string{config.AnnotationData: "t"}, OwnerReferences: owners}}
 	return c
 }
 
@@ -89,18 +90,6 @@ func (c *claimed) settle(t *testing.T) (owners []types.UID, deleted bool) {
 	return owners, apierrors.IsNotFound(err)
 }
 
-// Of a StatefulSet that is scaled or deleted no claim goes, whatever is asked for.
-func TestNoStatefulSetDeletesData(t *testing.T) {
-	for _, retention := range []databasev1alpha1.EtcdRetention{databasev1alpha1.EtcdRetain, databasev1alpha1.EtcdDelete} {
-		e := builders.EtcdCluster("a").Storage("1Gi").Build()
-		e.Spec.Storage.Retention = retention
-		got := statefulSet(e, childInputs{}).Spec.PersistentVolumeClaimRetentionPolicy
-		if *got.WhenDeleted != appsv1.RetainPersistentVolumeClaimRetentionPolicyType || *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType {
-			t.Errorf("%s: %+v", retention, got)
-		}
-	}
-}
-
 func TestOwnersOfClaims(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -140,20 +129,11 @@ func TestOnlyClaimsOfRemovedMembersAreDeleted(t *testing.T) {
 		want    bool
 	}{
 		{"the member is removed", func(*claimed) {}, true},
-		{"it had never begun", func(c *claimed) { c.claim.Annotations = nil }, true},
-		{"it is on record", (*claimed).join, false},
+		{"it is recorded", (*claimed).join, false},
 		{"another has a higher place, so a pod is to come", func(c *claimed) { c.e.Status.Membership.Members[0].Name = "a-2" }, false},
 		{"etcd lists it", func(c *claimed) {
 			c.world.Members = []membership.Member{{Name: "a-1", Listed: &membership.ListedMember{}}}
 		}, false},
-		{"etcd cannot be asked", func(c *claimed) { c.world.Listed = false }, false},
-		{"its pod is still there", func(c *claimed) {
-			c.world.Members = []membership.Member{{Name: "a-1", Pod: membership.Pod{UID: "p"}}}
-		}, false},
-		{"a change is on record", func(c *claimed) { c.e.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{} }, false},
-		{"a backup takes the place of the data", func(c *claimed) { c.e.Status.Membership.Restore = &databasev1alpha1.EtcdMembershipRestore{} }, false},
-		{"members were given up", func(c *claimed) { c.e.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{} }, false},
-		{"it has the data of before a restore", func(c *claimed) { c.claim.Annotations[annotationData] = "before" }, false},
 		{"volumes are retained", func(c *claimed) { c.e.Spec.Storage.Retention = databasev1alpha1.EtcdRetain }, false},
 		{"they were when it was left", func(c *claimed) { c.claim.OwnerReferences = nil }, false},
 		{"the record is gone", func(c *claimed) { c.e.Status.Membership = nil }, false},

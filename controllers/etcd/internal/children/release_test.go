@@ -1,4 +1,4 @@
-package etcd
+package children
 
 import (
 	"testing"
@@ -8,5 +8,5 @@ import (
 )
 
 func TestAnUpgradeRollsNothing(t *testing.T) {
-	releases.Workloads(t, "EtcdCluster", func(e *databasev1alpha1.EtcdCluster) any { return statefulSet(e, keptInputs(e)) })
+	releases.Workloads(t, "EtcdCluster", func(e *databasev1alpha1.EtcdCluster) any { return statefulSet(keptInputs(e)) })
 }

@@ -1,4 +1,4 @@
-package etcd
+package children
 
 import (
 	"encoding/json"
@@ -7,15 +7,19 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// taskOf is what a container of the runner is told.
+// taskOf is what a container of the runner is to do.
 func taskOf(t *testing.T, c corev1.Container) backup.Task {
 	t.Helper()
 	var task backup.Task
@@ -32,22 +36,23 @@ func TestWhatIsFetched(t *testing.T) {
 		arrange func(*databasev1alpha1.EtcdCluster)
 		want    backup.Task
 	}{
-		{"the latest that is verified", func(*databasev1alpha1.EtcdCluster) {}, backup.Task{Folder: "ns/nightly", Choose: &backup.Choice{}, MaxVersion: "3.7.3"}},
+		{"the latest that is verified", func(*databasev1alpha1.EtcdCluster) {},
+			backup.Task{Folder: "ns/nightly", Choose: &backup.Choice{}, MaxVersion: "3.7.3"}},
 		{"that of another namespace, before a time, verified or not", func(e *databasev1alpha1.EtcdCluster) {
 			from := &e.Spec.Bootstrap.Backup
 			from.Namespace, from.Before, from.AllowUnverified = "other", &before, true
 		}, backup.Task{Folder: "other/nightly", Choose: &backup.Choice{Before: before.Time, AllowUnverified: true}, MaxVersion: "3.7.3"}},
 		{"the one that is named", func(e *databasev1alpha1.EtcdCluster) { e.Spec.Bootstrap.Backup.Item = "named" },
 			backup.Task{Folder: "ns/nightly", Item: "named", Choose: &backup.Choice{}, MaxVersion: "3.7.3"}},
-		{"the one on record, for the version that is to load it", func(e *databasev1alpha1.EtcdCluster) {
+		{"the recorded one, for the version that is to load it", func(e *databasev1alpha1.EtcdCluster) {
 			e.Status.TargetVersion = "3.6.16"
-			e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: recorded("recorded")}
+			e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: fixture.Restore("recorded")}
 		}, backup.Task{Folder: "ns/nightly", Item: "recorded", Choose: &backup.Choice{}, MaxVersion: "3.6.16"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := fromBackup()
+			e := fixture.FromBackup()
 			c.arrange(e)
-			got := taskOf(t, fetchPod(e, situationOf(e), "", e.Spec.Bootstrap.Backup, "operator").Spec.InitContainers[0])
+			got := taskOf(t, fetchPod(e).Spec.InitContainers[0])
 			if got.Store.S3 == nil || got.Store.S3.Bucket != "backups" || got.Kind != backup.Etcd {
 				t.Errorf("from %+v", got)
 			}
@@ -57,6 +62,11 @@ func TestWhatIsFetched(t *testing.T) {
 			}
 		})
 	}
+}
+
+func fetchPod(e *databasev1alpha1.EtcdCluster) *corev1.Pod {
+	spec := config.Resolve(e, &appsv1.StatefulSet{}, []string{"etcd:v3.5.35", "etcd:v3.6.16", "etcd:v3.7.3"})
+	return FetchPod(Inputs{Cluster: e, Spec: spec}, membership.Situation{Spec: spec, Status: &e.Status}, "", "operator")
 }
 
 func asJSON(t *testing.T, value any) string {
@@ -70,11 +80,12 @@ func asJSON(t *testing.T, value any) string {
 
 // The members' Service and budget must not select the pod, nor may what serves members get at the store.
 func TestThePodOfABackup(t *testing.T) {
-	e := fromBackup()
+	e := fixture.FromBackup()
 	e.Spec.Tolerations = []corev1.Toleration{{Key: "etcd", Operator: corev1.TolerationOpExists}}
 	e.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "pull"}}
-	pod := fetchPod(e, situationOf(e), "", e.Spec.Bootstrap.Backup, "operator")
-	if pod.Name != "a-restore" || pod.Labels[parts.LabelName] == appName || pod.Labels[parts.LabelInstance] != "a" || len(pod.Spec.Tolerations) != 1 {
+	pod := fetchPod(e)
+	isOfCluster := pod.Labels[parts.LabelName] != config.AppName && pod.Labels[parts.LabelInstance] == "a"
+	if pod.Name != "a-restore" || !isOfCluster || len(pod.Spec.Tolerations) != 1 {
 		t.Errorf("got %v", pod.ObjectMeta)
 	}
 	if !slices.Equal(pod.Spec.ImagePullSecrets, e.Spec.ImagePullSecrets) {

@@ -1,0 +1,141 @@
+package etcd
+
+import (
+	"crypto/x509"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
+	"github.com/mainstay-operator/mainstay-operator/test/authority"
+)
+
+// tlsMember is a member as clients see it.
+type tlsMember struct {
+	delivered pki.Identity // what its kubelet has brought
+	trusted   []byte       // the authorities that its etcd has read when it started
+	made      string       // what its pod says of them
+}
+
+func (m tlsMember) identity() pki.Identity {
+	return pki.Identity{Certificate: m.delivered.Certificate, Authorities: m.trusted}
+}
+
+// tlsSimulation plays how certificates reach members.
+type tlsSimulation struct {
+	*testing.T
+	e        *databasev1alpha1.EtcdCluster
+	c        pki.Certificates
+	members  []tlsMember
+	restarts int
+}
+
+func (s *tlsSimulation) spec() membership.Spec {
+	return config.Resolve(s.e, &appsv1.StatefulSet{}, nil)
+}
+
+func (s *tlsSimulation) fleet() *fleet {
+	f := &fleet{spec: s.spec(), usage: map[string]*certificateUsage{}}
+	for i, m := range s.members {
+		name := s.e.Status.Membership.Members[i].Name
+		f.usage[name] = &certificateUsage{authorities: m.made}
+		f.usage[name].note(leafOf(m.delivered).Raw)
+	}
+	return f
+}
+
+func leafOf(i pki.Identity) *x509.Certificate { return pki.ParsePair(i.Certificate, i.Key) }
+
+// check fails if the operator and a member refuse each other.
+func (s *tlsSimulation) check() {
+	s.Helper()
+	for i, m := range s.members {
+		if !s.c.Published.Trusts(m.identity(), time.Now()) {
+			s.Fatalf("the operator refuses member %d", i)
+		}
+		if s.spec().RequiresCertificates() && !m.identity().Trusts(s.c.Published, time.Now()) {
+			s.Fatalf("member %d refuses the operator", i)
+		}
+	}
+}
+
+// pass publishes what comes next, and brings it to one member after the other. It reports whether anything changed.
+func (s *tlsSimulation) pass() bool {
+	s.Helper()
+	next := s.fleet().nextIdentity(s.e, s.c, time.Now())
+	changed := next.ContentHash() != s.c.Published.ContentHash()
+	s.c.Published = next
+	s.check()
+	for i := range s.members {
+		m := &s.members[i]
+		lags := !leafOf(m.delivered).Equal(leafOf(next)) || m.made != config.ClientAuthorities(s.spec(), next)
+		if early := s.fleet().nextIdentity(s.e, s.c, time.Now()); lags && !s.c.IsRenewal() && early.ContentHash() != next.ContentHash() {
+			s.Fatalf("the next is published before member %d has the last", i)
+		}
+		m.delivered = next
+		s.check()
+		if made := config.ClientAuthorities(s.spec(), next); made != m.made {
+			m.trusted, m.made = next.Authorities, made
+			s.restarts++
+		}
+		s.check()
+	}
+	return changed
+}
+
+func TestClientsCertificatesChangeOver(t *testing.T) {
+	const none, required = databasev1alpha1.EtcdClientAuthNone, databasev1alpha1.EtcdClientAuthRequired
+	one, two := authority.New("one"), authority.New("two")
+	for _, c := range []struct {
+		name     string
+		auth     databasev1alpha1.EtcdClientAuth
+		wanted   map[string][]byte
+		restarts int // of each member
+	}{
+		{"a renewed certificate", required, fixture.Issue(one), 0},
+		{"by another authority, that both are trusted and then the new one", required, fixture.Issue(two), 2},
+		{"by another authority, where no client shows a certificate", none, fixture.Issue(two), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &tlsSimulation{T: t, e: fixture.Secured(c.auth)}
+			first := pki.PublishedIn(fixture.Issue(one))
+			s.c = pki.Certificates{Published: first, Wanted: pki.PublishedIn(c.wanted)}
+			for range 3 {
+				s.members = append(s.members, tlsMember{first, first.Authorities, config.ClientAuthorities(s.spec(), first)})
+			}
+			passes := 0
+			for s.pass() {
+				if passes++; passes > 9 {
+					t.Fatal("it never ends")
+				}
+			}
+			if s.restarts != c.restarts*len(s.members) {
+				t.Errorf("%d restarts", s.restarts)
+			}
+			if s.c.Published.ContentHash() != s.c.Wanted.ContentHash() || len(s.fleet().lagging(s.e, s.c.Published)) > 0 {
+				t.Error("the Secret's certificate is not in use")
+			}
+		})
+	}
+}
+
+func TestAMemberThatWasNotSeenLags(t *testing.T) {
+	e, i := fixture.Secured(databasev1alpha1.EtcdClientAuthRequired), pki.PublishedIn(fixture.Issue(authority.New("one")))
+	s := &tlsSimulation{T: t, e: e}
+	s.members = []tlsMember{
+		{i, i.Authorities, config.ClientAuthorities(s.spec(), i)},
+		{i, i.Authorities, "former"},
+		{pki.PublishedIn(fixture.Issue(authority.New("two"))), i.Authorities, config.ClientAuthorities(s.spec(), i)},
+	}
+	f := s.fleet() // of a look before e-3 was recorded
+	e.Status.Membership.Members = append(e.Status.Membership.Members, databasev1alpha1.EtcdRecordedMember{Name: "e-3"})
+	if got := f.lagging(e, i); !slices.Equal(got, []string{"e-1", "e-2", "e-3"}) {
+		t.Errorf("got %v", got)
+	}
+}

@@ -1,0 +1,28 @@
+package children
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+// UpgradeBackup is made before an upgrade, once, into the store of one by a schedule. Nothing of it is deleted there.
+func UpgradeBackup(in Inputs, name string, like commonv1.BackupOptions) *databasev1alpha1.EtcdBackup {
+	options := *like.DeepCopy()
+	options.Schedule, options.TimeZone, options.StartingDeadline, options.Retention, options.Suspend = "", "", nil, nil, false
+	return &databasev1alpha1.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: in.Cluster.Namespace, Labels: parts.Labels(config.AppName, in.Cluster.Name),
+			Annotations:     map[string]string{config.AnnotationData: in.Cluster.Status.Membership.Token},
+			OwnerReferences: []metav1.OwnerReference{controllerOf(in)},
+		},
+		Spec: databasev1alpha1.EtcdBackupSpec{ClusterName: in.Cluster.Name, BackupOptions: options},
+	}
+}
+
+func controllerOf(in Inputs) metav1.OwnerReference {
+	return *metav1.NewControllerRef(in.Cluster, databasev1alpha1.GroupVersion.WithKind("EtcdCluster"))
+}

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"cmp"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/etcdtoken"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/passwords"
+)
+
+// BackupUser may take snapshots. For that etcd asks that a user may do everything.
+const BackupUser = "backup"
+
+// Login is a user of etcd and its password.
+type Login struct{ User, Password string }
+
+// Logins are who may log in to one EtcdCluster, and how the operator does.
+type Logins struct {
+	TokenKey     string // with which members and operator sign tokens
+	Root, Backup string // passwords
+	Published    Login  // of the applications, in <name>-binding as it was read
+	Chosen       string // the password in the user's Secret; empty while that is of no use
+	Problem      string // with that Secret
+	IsUnread     bool   // it could not be read, and is tried again
+}
+
+// HaveBinding reports whether clients can be shown how to connect to the cluster with that record: with auth that takes a user who is
+// let in.
+func (l Logins) HaveBinding(spec membership.Spec, record *databasev1alpha1.EtcdMembership) bool {
+	return record != nil && (!spec.RequiresLogin || l.Published.User != "")
+}
+
+// Token logs the operator in; nil without auth.
+func (l Logins) Token(clock func() time.Time) credentials.PerRPCCredentials {
+	if l.TokenKey == "" {
+		return nil
+	}
+	return etcdtoken.New([]byte(l.TokenKey), clock)
+}
+
+// Wanted is the login that applications are to have next. It stays while the one before it is let in, too: there are two users.
+func (l Logins) Wanted(record databasev1alpha1.EtcdLogin) Login {
+	chosen := cmp.Or(l.Chosen, l.Published.Password)
+	switch next := membership.NextUser(record, l.Published.User, l.Published.Password == chosen); next {
+	case "", l.Published.User:
+		return Login{next, l.Published.Password}
+	default:
+		return Login{next, chosen}
+	}
+}
+
+// Users are those that etcd is to let in, in the order in which it is changed: without root it requires no login.
+func (l Logins) Users(record databasev1alpha1.EtcdLogin) []wire.User {
+	all := []wire.User{{Name: wire.Root, Password: l.Root, Role: wire.Root}, {Name: BackupUser, Password: l.Backup, Role: wire.Root}}
+	if next := l.Wanted(record); next.Password != "" {
+		all = append(all, wire.User{Name: next.User, Password: next.Password, Role: wire.ApplicationRole})
+	}
+	return all
+}
+
+// RecheckAfter is how soon there is something to do about who may log in; 0 for nothing.
+func (l Logins) RecheckAfter(record databasev1alpha1.EtcdLogin, now time.Time) time.Duration {
+	var soonest time.Duration
+	if l.IsUnread {
+		soonest = passwords.SecretReread
+	}
+	if until := record.FormerUntil; until != nil {
+		soonest = converge.Soonest(soonest, max(until.Sub(now), membership.ShortRequeue))
+	}
+	return soonest
+}
