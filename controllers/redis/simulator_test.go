@@ -153,17 +153,6 @@ func (u *model) hasHealthyMaster() bool {
 	return true
 }
 
-// describe tells an interleaving in words.
-func (w *walk) describe() string {
-	var words strings.Builder
-	s := w.first
-	for i, t := range w.path {
-		fmt.Fprintf(&words, "%3d. %s\n", i+1, s.describe(t))
-		s = s.successor(t)
-	}
-	return words.String()
-}
-
 func TestNoConfirmedWriteIsLost(t *testing.T) {
 	usual := debug.SetGCPercent(800) // all garbage is small and short-lived
 	t.Cleanup(func() { debug.SetGCPercent(usual) })
@@ -185,7 +174,7 @@ func TestNoConfirmedWriteIsLost(t *testing.T) {
 					turns = 240
 				}
 				if broken := w.run(turns); broken != "" {
-					t.Errorf("seed %d: %s, after:\n%s", seed, broken, w.describe())
+					t.Errorf("seed %d: %s, after:\n%s", seed, broken, trace(w.first, w.path))
 				}
 			}
 		})
