@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -17,23 +19,25 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/passwords"
+	"github.com/mainstay-operator/mainstay-operator/test/explore"
 )
 
 // accessModel is an etcd of one member with its users, our Secrets, and applications that read them, small and exact. What is
 // searched for is an order of events in which an application that follows its Secret is refused, or a stranger may do everything
 // although a login is required by the record.
 type accessModel struct {
-	Users    map[string]modelUser
-	Role     bool
-	Required bool
-	Login    *databasev1alpha1.EtcdLogin
-	Binding  config.Login
-	Read     config.Login // what an application has read: it reads again before the overlap is over
-	Chosen   int          // the password in the user's Secret
-	Minutes  int
-	Changes  int // of the password that may yet come
-	Crashes  int // of the operator that may yet come
-	Loss     int // of the Secret <name>-binding that may yet come
+	Users     map[string]modelUser
+	Role      bool
+	Required  bool
+	Login     *databasev1alpha1.EtcdLogin
+	Binding   config.Login
+	Read      config.Login // what an application has read: it reads again before the overlap is over
+	Chosen    int          // the password in the user's Secret
+	Minutes   int
+	Changes   int   // of the password that may yet come
+	Crashes   int   // of the operator that may yet come
+	Loss      int   // of the Secret <name>-binding that may yet come
+	violation error // the promise that was broken on the way here
 }
 
 type modelUser struct{ Password, Role string }
@@ -162,16 +166,15 @@ func (m *accessModel) check() error {
 	return nil
 }
 
-// accessActions are all that can happen next.
-func accessActions() []struct {
+// accessAction is one event of that model. It reports whether it can happen.
+type accessAction struct {
 	name string
 	do   func(*accessModel) (bool, error)
-} {
-	type action = struct {
-		name string
-		do   func(*accessModel) (bool, error)
-	}
-	list := []action{{"pass", func(m *accessModel) (bool, error) { return m.pass(0) }},
+}
+
+// accessActions are all that can happen next.
+func accessActions() []accessAction {
+	list := []accessAction{{"pass", func(m *accessModel) (bool, error) { return m.pass(0) }},
 		{"an application reads its Secret", func(m *accessModel) (bool, error) {
 			happens := m.Read != m.Binding && m.Binding.User != ""
 			m.Read = m.Binding
@@ -203,7 +206,7 @@ func accessActions() []struct {
 		}}}
 	for call := 1; call <= 3; call++ {
 		for _, at := range []int{call, -call} {
-			list = append(list, action{fmt.Sprintf("pass, killed at call %d", at), func(m *accessModel) (bool, error) { return m.pass(at) }})
+			list = append(list, accessAction{fmt.Sprintf("pass, killed at call %d", at), func(m *accessModel) (bool, error) { return m.pass(at) }})
 		}
 	}
 	return list
@@ -251,42 +254,50 @@ func TestNobodyIsLockedOutByAnotherPassword(t *testing.T) {
 			if start.Users == nil {
 				start.Users = map[string]modelUser{}
 			}
-			states, err := exploreAccess(&start)
-			if err != nil {
-				t.Fatal(err)
+			search := explore.Search[*accessModel, string]{Start: &start, Limit: 20_000, RestEvery: 1,
+				NewModel: func() explore.Model[*accessModel, string] { return accessExplorer{} }}
+			found := search.Run()
+			if found.Fault != nil {
+				t.Fatalf("%v, after:\n  %s", found.Fault.Err, strings.Join(found.Fault.Way, "\n  "))
 			}
-			t.Logf("%d states", states)
+			t.Logf("%d states", found.States)
 		})
 	}
 }
 
-// exploreAccess searches breadth first. The error tells the shortest order of events that breaks a promise.
-func exploreAccess(start *accessModel) (int, error) {
-	type node struct {
-		m    *accessModel
-		path []string
-	}
-	seen := map[string]bool{start.key(): true}
-	for queue := []node{{start, nil}}; len(queue) > 0 && len(seen) < 20_000; queue = queue[1:] {
+// accessExplorer is the model of a search, whose moves are names of actions.
+type accessExplorer struct{}
+
+func (x accessExplorer) Successors(from *accessModel) iter.Seq2[string, *accessModel] {
+	return func(yield func(string, *accessModel) bool) {
 		for _, a := range accessActions() {
-			next := queue[0].m.clone()
-			happened, err := a.do(next)
-			if !happened {
-				continue
-			}
-			path := append(slices.Clone(queue[0].path), a.name)
-			if err == nil {
-				err = next.check()
-			}
-			if key := next.key(); err == nil && !seen[key] {
-				seen[key] = true
-				queue = append(queue, node{next, path})
-				err = next.clone().settle()
-			}
-			if err != nil {
-				return len(seen), fmt.Errorf("%w:\n  %s\n%s", err, strings.Join(path, "\n  "), next.key())
+			if next := x.Apply(from, a.name); next != nil && !yield(a.name, next) {
+				return
 			}
 		}
 	}
-	return len(seen), nil
 }
+
+// Apply returns nil if the action cannot happen.
+func (accessExplorer) Apply(from *accessModel, name string) *accessModel {
+	for _, a := range accessActions() {
+		if a.name == name {
+			next := from.clone()
+			happened, err := a.do(next)
+			if !happened {
+				return nil
+			}
+			if next.violation = err; err == nil {
+				next.violation = next.check()
+			}
+			return next
+		}
+	}
+	return nil
+}
+
+func (accessExplorer) Key(m *accessModel) uint64 { return maphash.String(keySeed, m.key()) }
+
+func (accessExplorer) Check(m *accessModel) error { return m.violation }
+
+func (accessExplorer) CheckRest(m *accessModel) error { return m.clone().settle() }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/test/explore"
 )
 
 // ordinal is one in the name of an action.
@@ -44,7 +47,7 @@ func runPass(dieAt int, after bool) func(*model) (bool, error) {
 			}
 			m.Crashes--
 		}
-		e := &databasev1alpha1.EtcdCluster{Status: *m.Status.DeepCopy()}
+		e := m.object()
 		outside := &modelEffects{model: m, object: e, version: m.Version, dieAt: dieAt, after: after}
 		f := m.fleet(e, outside)
 		next := f.situation(e).Plan()
@@ -77,7 +80,7 @@ func fallAsleep(m *model) (bool, error) {
 	if m.Crashes == 0 || m.Asleep != nil {
 		return false, nil
 	}
-	e := &databasev1alpha1.EtcdCluster{Status: *m.Status.DeepCopy()}
+	e := m.object()
 	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
 	next := f.situation(e).Plan()
 	if !next.Changes() && !next.RemovesPod() && !slices.Contains(changesBackups, next.Do) {
@@ -87,7 +90,8 @@ func fallAsleep(m *model) (bool, error) {
 	for i := range f.Members {
 		f.Members[i].Record = nil // it is in the status
 	}
-	m.Asleep = &sleeper{next, f.World, slices.Clone(m.Pods), *e.Status.DeepCopy(), m.Version}
+	m.Asleep = &sleeper{Step: next, World: f.World, Pods: m.Pods, Status: *e.Status.DeepCopy(), Version: m.Version}
+	m.Asleep.text = asText(m.Asleep)
 	return true, nil
 }
 
@@ -116,7 +120,7 @@ func allowRecovery(m *model) (bool, error) {
 	if m.Humans == 0 {
 		return false, nil
 	}
-	e := &databasev1alpha1.EtcdCluster{Status: *m.Status.DeepCopy()}
+	e := m.object()
 	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
 	next := f.situation(e).Plan()
 	_, token, asked := strings.Cut(next.Message, databasev1alpha1.EtcdAllowUnsafeRecovery+"=")
@@ -211,6 +215,8 @@ func fault(name string, i int, do func(*model)) action {
 
 // TestEveryOrderKeepsTheMajority searches all orders of events from a start, up to a number of states.
 func TestEveryOrderKeepsTheMajority(t *testing.T) {
+	before := debug.SetGCPercent(400) // nearly all garbage is small and short-lived
+	t.Cleanup(func() { debug.SetGCPercent(before) })
 	played, rows := map[string]int{}, 0
 	table := []struct {
 		name            string
@@ -273,11 +279,29 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 			rows++
 			start := c.start.clone()
 			start.Faults, start.Crashes = c.faults, c.crashes
-			states, healed, err := explore(start, c.limit, played)
-			if err != nil {
+			if err := start.clone().settle(); err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%d states, %d of which were seen to heal", states, healed)
+			var workers []*explorer
+			search := explore.Search[*model, int]{Start: start, Limit: c.limit, RestEvery: 41, NewModel: func() explore.Model[*model, int] {
+				workers = append(workers, newExplorer())
+				return workers[len(workers)-1]
+			}}
+			found, healed, all := search.Run(), 0, actions()
+			for _, x := range workers {
+				healed += x.healed
+				for i, times := range x.played {
+					played[all[i].kind()] += times
+				}
+			}
+			if found.Fault != nil {
+				var words strings.Builder
+				for _, move := range found.Fault.Way {
+					fmt.Fprintf(&words, "\n  %s", all[move].name)
+				}
+				t.Fatalf("%v:%s", found.Fault.Err, words.String())
+			}
+			t.Logf("%d states, %d of which were seen to heal", found.States, healed)
 		})
 	}
 	if rows < len(table) {
@@ -298,7 +322,7 @@ func TestALostMajorityComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m.Recovered == "" || m.Held != before.Writes || m.held() != m.Writes || m.Volumes[survivor].ID != before.ID || m.Humans != 1 {
-			t.Errorf("got %s", m.key())
+			t.Errorf("got %s", m)
 		}
 	}
 }
@@ -389,7 +413,7 @@ func (m *model) settle() error {
 			return nil
 		}
 	}
-	return broken("it does not come to rest: " + m.key())
+	return broken("it does not come to rest: " + m.String())
 }
 
 // atRest reports whether as many voters run as there shall be, of the latest template, and all are on record.
@@ -474,46 +498,60 @@ func (m *model) checkAfter(before *model) error {
 	return m.check()
 }
 
-// everyNth state is let settle, as each takes a thousand times as long as a transition.
-const everyNth = 41
+// explorer is one worker's model: the moves are places among the actions. It counts how often each was played, and after how many
+// states the cluster was seen to heal.
+type explorer struct {
+	actions []action
+	played  []int
+	healed  int
+	spare   *model // that nothing refers to
+}
 
-// explore searches breadth first. The error tells the shortest order of events that breaks a promise, or after which the
-// cluster does not heal. It counts which kinds of events were played.
-func explore(start *model, limit int, played map[string]int) (states, healed int, err error) {
-	type node struct {
-		m    *model
-		path []string
-	}
-	if err := start.clone().settle(); err != nil {
-		return 0, 0, err
-	}
-	all, seen := actions(), map[string]bool{start.key(): true}
-	for queue := []node{{start, nil}}; len(queue) > 0 && len(seen) < limit; queue = queue[1:] {
-		for _, a := range all {
-			next := queue[0].m.clone()
-			happened, err := a.happen(next)
-			if !happened {
-				continue
-			}
-			played[a.kind()]++
-			path := append(queue[0].path[:len(queue[0].path):len(queue[0].path)], a.name)
-			if err == nil {
-				err = next.checkAfter(queue[0].m)
-			}
-			if err != nil {
-				return len(seen), healed, fmt.Errorf("%w:\n  %s\n%s", err, strings.Join(path, "\n  "), next.key())
-			}
-			if key := next.key(); !seen[key] {
-				seen[key] = true
-				queue = append(queue, node{next, path})
-				if len(seen)%everyNth == 0 && next.canHeal() {
-					if err := next.clone().settle(); err != nil {
-						return len(seen), healed, fmt.Errorf("%w\n  %s", err, strings.Join(path, "\n  "))
-					}
-					healed++
-				}
+func newExplorer() *explorer {
+	all := actions()
+	return &explorer{actions: all, played: make([]int, len(all))}
+}
+
+func (x *explorer) Successors(from *model) iter.Seq2[int, *model] {
+	return func(yield func(int, *model) bool) {
+		for i := range x.actions {
+			if next := x.play(from, i); next != nil && !yield(i, next) {
+				return
 			}
 		}
 	}
-	return len(seen), healed, nil
+}
+
+func (x *explorer) Apply(from *model, move int) *model { return x.play(from, move) }
+
+// play an action; nil if it cannot happen.
+func (x *explorer) play(from *model, move int) *model {
+	next := from.cloneInto(x.spare)
+	happened, err := x.actions[move].happen(next)
+	if !happened {
+		x.spare = next
+		return nil
+	}
+	x.spare = nil
+	x.played[move]++
+	if err == nil {
+		err = next.checkAfter(from)
+	}
+	if err != nil {
+		next.violation = fmt.Errorf("%w: %s", err, next)
+	}
+	return next
+}
+
+func (*explorer) Key(m *model) uint64 { return m.key() }
+
+func (*explorer) Check(m *model) error { return m.violation }
+
+// CheckRest returns an error if the cluster does not heal by itself although it can.
+func (x *explorer) CheckRest(m *model) error {
+	if !m.canHeal() {
+		return nil
+	}
+	x.healed++
+	return m.clone().settle()
 }

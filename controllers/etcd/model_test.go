@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,33 +22,44 @@ import (
 // taken for granted: a change of the members or a write is done at once, if a majority of the voters runs, and is then known to
 // all that run. What is searched for is an operator that takes the ground away from under these guarantees.
 type model struct {
+	modelFacts
+	Raft    []modelMember // etcd's own list of members; none before they have met
+	Fetches []modelFetch
+	// Status is shared by all models that follow, until it is saved again: nothing is set in it. SavedStatus is the same as a text.
+	Status      *databasev1alpha1.EtcdClusterStatus
+	SavedStatus string `json:"-"`
+	// Asleep is an operator that was stopped after it had planned, and is yet to wake.
+	Asleep *sleeper
+	// violation is the promise that was broken on the way here.
+	violation error
+}
+
+// modelFacts are the part of a model that can be copied and compared.
+type modelFacts struct {
 	Size    int32
 	Storage bool
-	Status  databasev1alpha1.EtcdClusterStatus
 	Version int // of the object: each save raises it
 	// Replicas of the StatefulSet.
 	Replicas int32
-	Pods     []modelPod // by ordinal; without a UID there is none
-	Volumes  []modelData
-	Claims   []int         // of the volumes, by ordinal
-	Raft     []modelMember // etcd's own list of members; none before they have met
-	Token    string        // of the cluster that they form; one of before has no majority
-	Lead     uint64        // the member to whom the lead was moved last
-	Writes   int           // that were confirmed
-	IDs      int           // that were given to members, data directories and pods
-	Crashes  int           // of the operator that may yet come
-	Faults   int           // that may yet come
-	Drains   int           // of nodes that may yet come: each takes a pod, if the budget spares one
-	Humans   int           // who may yet allow a recovery
-	Allowed  string        // the token that one has allowed
+	Pods     [membership.MaxSize]modelPod // by ordinal; without a UID there is none
+	Volumes  [membership.MaxSize]modelData
+	Claims   [membership.MaxSize]int // of the volumes, by ordinal
+	Token    string                  // of the cluster that they form; one of before has no majority
+	Lead     uint64                  // the member to whom the lead was moved last
+	Writes   int                     // that were confirmed
+	IDs      int                     // that were given to members, data directories and pods
+	Crashes  int                     // of the operator that may yet come
+	Faults   int                     // that may yet come
+	Drains   int                     // of nodes that may yet come: each takes a pod, if the budget spares one
+	Humans   int                     // who may yet allow a recovery
+	Allowed  string                  // the token that one has allowed
 	// Recovered is the recovery after which a server served.
 	Recovered string
 	// Held is how many writes are never lost: those of the member that a recovery went on from.
 	Held int
-	// Backup is how many writes the backup has that the cluster begins with; 0 if it begins with none. Fetch is its pod.
+	// Backup is how many writes the backup has that the cluster begins with; 0 if it begins with none. Fetches are its pods.
 	Backup    int
 	Bootstrap bool
-	Fetches   []modelFetch
 	// Request is an EtcdRestore that may begin; empty if there is none.
 	Request string
 	// Minor versions, counted from 3.6 on: the one that is wanted, that of the StatefulSet's template, and the one that the members
@@ -66,8 +78,6 @@ type model struct {
 	MayTakeBack           bool
 	// Kills are how many servers may yet be killed for memory.
 	Kills int
-	// Asleep is an operator that was stopped after it had planned, and is yet to wake.
-	Asleep *sleeper
 }
 
 type modelPod struct {
@@ -109,10 +119,11 @@ type modelMember struct {
 // sleeper is a pass that was stopped between its plan and its act.
 type sleeper struct {
 	Step    membership.Step
-	World   membership.World // that it saw
-	Pods    []modelPod       // likewise
+	World   membership.World             // that it saw
+	Pods    [membership.MaxSize]modelPod // likewise
 	Status  databasev1alpha1.EtcdClusterStatus
 	Version int
+	text    string // distinguishes it from others
 }
 
 // broken says which promise an order of events has broken.
@@ -121,22 +132,60 @@ type broken string
 func (b broken) Error() string { return string(b) }
 
 func newModel(size int32, storage bool) *model {
-	return &model{Size: size, Storage: storage,
-		Pods: make([]modelPod, membership.MaxSize), Volumes: make([]modelData, membership.MaxSize), Claims: make([]int, membership.MaxSize)}
+	m := &model{}
+	m.Size, m.Storage = size, storage
+	m.setStatus(&databasev1alpha1.EtcdClusterStatus{})
+	return m
 }
 
-func (m *model) clone() *model {
-	next := *m
-	next.Status = *m.Status.DeepCopy()
-	next.Pods, next.Volumes = slices.Clone(m.Pods), slices.Clone(m.Volumes)
-	next.Claims, next.Raft, next.Fetches = slices.Clone(m.Claims), slices.Clone(m.Raft), slices.Clone(m.Fetches)
-	return &next
+func (m *model) clone() *model { return m.cloneInto(nil) }
+
+// cloneInto returns a copy, which uses up another model to which nothing refers.
+func (m *model) cloneInto(spare *model) *model {
+	if spare == nil {
+		spare = &model{}
+	}
+	raft, fetches := spare.Raft[:0], spare.Fetches[:0]
+	*spare = *m
+	spare.Raft, spare.Fetches = append(raft, m.Raft...), append(fetches, m.Fetches...)
+	return spare
 }
 
-// key tells two models apart. UIDs and IDs are renamed by the order in which they appear, so that models which differ only in
-// these are the same.
-func (m *model) key() string {
-	text, _ := json.Marshal(m) // of numbers and texts there is no error
+func (m *model) setStatus(status *databasev1alpha1.EtcdClusterStatus) {
+	m.Status, m.SavedStatus = status, asText(status)
+}
+
+// object is the EtcdCluster as a pass reads it.
+func (m *model) object() *databasev1alpha1.EtcdCluster {
+	return &databasev1alpha1.EtcdCluster{Status: *m.Status.DeepCopy()}
+}
+
+var keySeed = maphash.MakeSeed()
+
+// key distinguishes two models.
+func (m *model) key() uint64 {
+	var h maphash.Hash
+	h.SetSeed(keySeed)
+	maphash.WriteComparable(&h, m.modelFacts)
+	maphash.WriteComparable(&h, [2]int{len(m.Raft), len(m.Fetches)})
+	for _, member := range m.Raft {
+		maphash.WriteComparable(&h, member)
+	}
+	for _, fetch := range m.Fetches {
+		maphash.WriteComparable(&h, fetch)
+	}
+	maphash.WriteComparable(&h, m.SavedStatus)
+	if m.Asleep != nil {
+		maphash.WriteComparable(&h, m.Asleep.text)
+	}
+	return h.Sum64()
+}
+
+// String is what a report shows.
+func (m *model) String() string { return asText(m) }
+
+func asText(v any) string {
+	text, _ := json.Marshal(v) // of numbers and texts there is no error
 	return string(text)
 }
 
@@ -385,7 +434,7 @@ type modelEffects struct {
 	version int               // of the object that the pass has read
 	seen    *membership.World // by a sleeper; nil for a pass that acts on what there is
 	// seenPods are those that the sleeper saw.
-	seenPods []modelPod
+	seenPods [membership.MaxSize]modelPod
 	calls    int // so far
 	dieAt    int // the call that it does not survive; 0 for none
 	after    bool
@@ -411,7 +460,7 @@ func (e *modelEffects) save(context.Context) error {
 		}
 		e.Version++
 		e.version = e.Version
-		e.Status = *e.object.Status.DeepCopy()
+		e.setStatus(e.object.Status.DeepCopy())
 		e.object.Status = *e.Status.DeepCopy() // as the server's answer replaces what the pass held
 		return nil
 	})
