@@ -9,6 +9,7 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/status"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
@@ -20,15 +21,14 @@ type objectMemory struct {
 	published pki.Identity
 	// deleted are the pods that were deleted shortly before, and when.
 	deleted map[types.UID]time.Time
-	looks   looks
+	// history is what the status depends on.
+	history status.History
 	// logins as they were read or made last, with auth; access is when etcd was last seen to let in who may.
 	logins      config.Logins
 	access      time.Time
 	isLockedOut bool
 	// refusals of the pod that was last to be evicted.
 	refusals refusals
-	// wait is what is waited for, and since when; restoreWait, what the EtcdRestore waits for that is to begin next.
-	wait, restoreWait waiting
 	// compacted is when old revisions were last dropped.
 	compacted time.Time
 	// nodes of pods that report no start, as they were read last.
@@ -53,23 +53,11 @@ func (m *memory) noteNode(e *databasev1alpha1.EtcdCluster, name string, seen see
 	known.nodes[name] = seen
 }
 
-// looks says when the servers were last seen.
-type looks struct {
-	full   time.Time // when all that run answered, and the list of members was read
-	listed time.Time // when the list was read, which takes a majority
-}
-
-// noteLook notes what a pass saw, and returns what is then known.
-func (m *memory) noteLook(e *databasev1alpha1.EtcdCluster, w membership.World, now time.Time) looks {
-	known, unlock := m.Lock(e)
+// report returns the status after a pass.
+func (m *memory) report(in status.Inputs, now time.Time) databasev1alpha1.EtcdClusterStatus {
+	known, unlock := m.Lock(in.Cluster)
 	defer unlock()
-	if w.Listed {
-		known.looks.listed = now
-		if !isPartial(w) {
-			known.looks.full = now
-		}
-	}
-	return known.looks
+	return known.history.Report(in, now)
 }
 
 func (m *memory) noteCompaction(e *databasev1alpha1.EtcdCluster, now time.Time) {

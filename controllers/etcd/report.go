@@ -8,16 +8,13 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/status"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
 // report sets the status and returns when the next pass is due. err is what apply returned.
 func (p *pass) report(ctx context.Context, err error) (ctrl.Result, error) {
-	certificates := clientCertificates{p.in.certificates, p.fleet.lagging(p.cluster, p.in.certificates.Published)}
-	result := p.updateStatus(p.cluster, p.fleet, p.step,
-		workload{p.set, p.in.allPods(), p.growth, certificates, p.in.logins, p.PodRefusal(p.cluster)})
+	result := p.updateStatus()
 	result.RequeueAfter = converge.Soonest(result.RequeueAfter, p.recheckPods)
 	if p.cluster.Spec.Paused { // after all else is reported
 		err = errors.Join(err, p.ReportPausedChanges(ctx, p.cluster, p.children...))
@@ -29,17 +26,17 @@ func (p *pass) report(ctx context.Context, err error) (ctrl.Result, error) {
 }
 
 // updateStatus sets the status: what was seen, what was just written, and what comes next.
-func (r *Reconciler) updateStatus(e *databasev1alpha1.EtcdCluster, f *fleet, next membership.Step, w workload) ctrl.Result {
-	now := r.clock.Now()
-	known := r.memory.noteLook(e, f.World, now)
-	r.memory.noteAccess(e, f.World, now)
-	s := f.situation(e)
-	restore, _ := s.NextRestore()
-	waited, restoreWaited := r.memory.noteWaits(e, next, restore, now)
-	if !known.isFleeting(f.World, now) {
-		e.Status = newStatus(e, s, explained(known.excuse(next, now), s.Sees(), waited), w)
-		e.Status.NextRestore = nextRestore(s, restore, restoreWaited, w)
-	}
-	return ctrl.Result{RequeueAfter: converge.Soonest(cmp.Or(next.RequeueAfter, restInterval), w.certificates.RecheckAfter,
-		w.logins.RecheckAfter(f.situation(e).Login(), now))}
+func (p *pass) updateStatus() ctrl.Result {
+	now, s := p.clock.Now(), p.fleet.situation(p.cluster)
+	p.memory.noteAccess(p.cluster, p.fleet.World, now)
+	p.cluster.Status = p.memory.report(p.statusInputs(), now)
+	return ctrl.Result{RequeueAfter: converge.Soonest(cmp.Or(p.step.RequeueAfter, restInterval), p.in.certificates.RecheckAfter,
+		p.in.logins.RecheckAfter(s.Login(), now))}
+}
+
+// statusInputs are what the status is made from.
+func (p *pass) statusInputs() status.Inputs {
+	return status.Inputs{Cluster: p.cluster, Situation: p.fleet.situation(p.cluster), Next: p.step, Set: p.set, Pods: p.in.allPods(),
+		Refusal: p.PodRefusal(p.cluster), Growth: p.growth, Certificates: p.in.certificates,
+		Lagging: p.fleet.lagging(p.cluster, p.in.certificates.Published), Logins: p.in.logins}
 }

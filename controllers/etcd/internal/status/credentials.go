@@ -1,4 +1,4 @@
-package etcd
+package status
 
 import (
 	"time"
@@ -7,30 +7,31 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/passwords"
 )
 
 // setCredentialsInSync says whether etcd lets in who has the password that the Secrets say.
-func setCredentialsInSync(e *databasev1alpha1.EtcdCluster, list *[]metav1.Condition, s membership.Situation, next membership.Step, l config.Logins) {
-	if e.Spec.Auth == nil || e.Status.Membership == nil {
+func setCredentialsInSync(list *[]metav1.Condition, in Inputs) {
+	if !in.Situation.RequiresLogin || in.Cluster.Status.Membership == nil {
 		return
 	}
-	record := s.Login()
+	s, next, l, record := in.Situation, in.Next, in.Logins, in.Situation.Login()
 	set := func(inSync bool, reason, message string) {
-		conditions.Set(list, e.Generation, commonv1.ConditionCredentialsInSync, inSync, reason, message)
+		conditions.Set(list, in.Cluster.Generation, commonv1.ConditionCredentialsInSync, inSync, reason, message)
 	}
 	switch {
 	case next.Do == membership.Block && next.Reason == commonv1.ReasonLockedOut:
 		set(false, commonv1.ReasonLockedOut, next.Message)
 	case l.Problem != "":
-		conditions.SetSecretUnusable(list, e.Generation, commonv1.ConditionCredentialsInSync, passwords.SecretField, l.Problem, "the last password stays")
+		conditions.SetSecretUnusable(list, in.Cluster.Generation, commonv1.ConditionCredentialsInSync, passwords.SecretField, l.Problem,
+			"the last password stays")
 	case !record.Required || l.Wanted(record) != l.Published || l.Published.User != record.User || len(s.Access.Refused) > 0:
-		set(false, commonv1.ReasonRotating, "etcd is being told who may log in")
+		set(false, commonv1.ReasonRotating, "the users and passwords of etcd are being changed")
 	case l.Chosen != "" && l.Chosen != l.Published.Password:
-		set(false, commonv1.ReasonRotating, "the next password is taken when user "+record.FormerUser+" is no longer let in, at "+formerUntil(record))
+		set(false, commonv1.ReasonRotating,
+			"the next password is taken when user "+record.FormerUser+" is no longer let in, at "+formerUntil(record))
 	case record.FormerUntil != nil:
 		set(true, commonv1.ReasonPasswordsOverlap, "user "+record.FormerUser+" is let in, too, until "+formerUntil(record))
 	default:

@@ -1,32 +1,28 @@
-package etcd
+package status
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
 // A wait says what it waits for; without news for some minutes, also what it sees, until there is news.
 func TestALongWaitSaysWhatItSees(t *testing.T) {
-	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
-	r := &Reconciler{clock: clock}
+	var h History
+	now := time.Unix(1000, 0)
 	s := newSeen()
 	s.w.Members[2].View, s.w.Members[2].Pod.HasRun, s.w.Members[2].Pod.Ready = membership.View{}, false, false
-	step := membership.Step{Do: membership.Wait, Message: "waiting for a-2", RequeueAfter: time.Second}
+	s.next = membership.Step{Do: membership.Wait, Message: "waiting for a-2", RequeueAfter: time.Second}
 	progress := func() string {
 		t.Helper()
-		f := &fleet{spec: config.Resolve(s.e, &appsv1.StatefulSet{}, []string{"etcd:5", "etcd:6", "etcd:7"}), World: s.w}
-		r.updateStatus(s.e, f, step, workload{set: s.set})
+		s.e.Status = h.Report(s.inputs(), now)
 		return meta.FindStatusCondition(s.e.Status.Conditions, commonv1.ConditionProgressing).Message
 	}
 	const seen = "the container of pod a-2 has not started"
@@ -34,10 +30,11 @@ func TestALongWaitSaysWhatItSees(t *testing.T) {
 		after time.Duration
 		what  string
 		says  bool
-	}{{0, "waiting for a-2", false}, {waitPatience - 1, "waiting for a-2", false}, {1, "waiting for a-2", true}, {time.Hour, "waiting for a-2", true},
+	}{{0, "waiting for a-2", false}, {waitPatience - 1, "waiting for a-2", false}, {1, "waiting for a-2", true},
+		{time.Hour, "waiting for a-2", true},
 		{time.Second, "waiting for a-1, a-2", false}, {waitPatience, "waiting for a-1, a-2", true}} {
-		clock.SetTime(clock.Now().Add(c.after))
-		step.Message = c.what
+		now = now.Add(c.after)
+		s.next.Message = c.what
 		if got := progress(); strings.Contains(got, seen) != c.says || !strings.Contains(got, c.what) {
 			t.Errorf("%s later: %q", c.after, got)
 		}
@@ -46,8 +43,8 @@ func TestALongWaitSaysWhatItSees(t *testing.T) {
 
 // An EtcdRestore has no conditions of pods: after some minutes its wait says what is seen of them, until there is news.
 func TestAnEtcdRestoreThatWaitsForLongSaysWhatItSees(t *testing.T) {
-	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
-	r := &Reconciler{clock: clock}
+	var h History
+	now := time.Unix(1000, 0)
 	s := newSeen()
 	s.w.Request = &membership.Request{UID: "r"}
 	s.w.Next = membership.Fetch{UID: "fetch", For: "r", MaxMinor: 6}
@@ -64,7 +61,7 @@ func TestAnEtcdRestoreThatWaitsForLongSaysWhatItSees(t *testing.T) {
 	}{
 		{"at first it says what it waits for", 0, func() {}, []string{"waiting for the backup to be fetched"}, "no news"},
 		{"shortly before that it says no more", waitPatience - 1, func() {}, []string{"waiting for the backup to be fetched"}, "no news"},
-		{"then it names the pod and what keeps it from starting", 1, func() {},
+		{"after that it names the pod and what keeps it from starting", 1, func() {},
 			[]string{"waiting for the backup to be fetched; no news for 3 minutes",
 				"the pod of the backup has not reported a result", "pod a-fetch: ", "0/1 nodes"}, ""},
 		{"a member that does not answer is named, too", 0, func() { s.silence(2); s.w.Members[2].Pod.Stopped = true },
@@ -76,10 +73,10 @@ func TestAnEtcdRestoreThatWaitsForLongSaysWhatItSees(t *testing.T) {
 		},
 			[]string{"cannot be fetched: NoSuchBucket"}, "no news"},
 	} {
-		clock.SetTime(clock.Now().Add(c.after))
+		now = now.Add(c.after)
 		c.arrange()
-		f := &fleet{spec: config.Resolve(s.e, &appsv1.StatefulSet{}, []string{"etcd:5", "etcd:6", "etcd:7"}), World: s.w}
-		r.updateStatus(s.e, f, s.next, workload{set: s.set, pods: []corev1.Pod{unscheduled}})
+		s.pods = []corev1.Pod{unscheduled}
+		s.e.Status = h.Report(s.inputs(), now)
 		got := s.e.Status.NextRestore
 		if got == nil || got.RestoreUID != "r" {
 			t.Fatalf("%s: got %+v", c.name, got)

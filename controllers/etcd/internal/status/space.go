@@ -1,4 +1,4 @@
-package etcd
+package status
 
 import (
 	"slices"
@@ -16,10 +16,10 @@ var spaceReasons = []string{commonv1.ReasonNoSpace, commonv1.ReasonQuotaNearlyRe
 
 // setSpaceLow warns before the quota is reached, by what is in use rather than by the size of the file, and until there is room again:
 // also while the operator frees pages, or takes an alarm back that the next writes would raise again. Another problem comes first.
-func setSpaceLow(list *[]metav1.Condition, before []metav1.Condition, generation int64, s membership.Situation) {
-	was := meta.FindStatusCondition(before, commonv1.ConditionDegraded)
+func setSpaceLow(list *[]metav1.Condition, in Inputs) {
+	was := meta.FindStatusCondition(in.Cluster.Status.Conditions, commonv1.ConditionDegraded)
 	isWarned := was != nil && was.Status == metav1.ConditionTrue && slices.Contains(spaceReasons, was.Reason)
-	usage, limit := s.Fullest(), int64(membership.WarnFrom)
+	usage, limit := in.Situation.Fullest(), int64(membership.WarnFrom)
 	if isWarned {
 		limit = membership.WarnUntil
 	}
@@ -27,8 +27,9 @@ func setSpaceLow(list *[]metav1.Condition, before []metav1.Condition, generation
 		return
 	}
 	if usage.Refused { // as when a human is asked, so that the repairs in between change nothing
-		conditions.SetProblem(list, nil, generation, &conditions.Problem{Reason: commonv1.ReasonNoSpace, Message: usage.Explain(), NeedsHuman: true})
+		conditions.SetProblem(list, nil, in.Cluster.Generation,
+			&conditions.Problem{Reason: commonv1.ReasonNoSpace, Message: usage.Explain(), NeedsHuman: true})
 		return
 	}
-	conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonQuotaNearlyReached, usage.Explain())
+	conditions.Set(list, in.Cluster.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonQuotaNearlyReached, usage.Explain())
 }

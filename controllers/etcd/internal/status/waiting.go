@@ -1,4 +1,4 @@
-package etcd
+package status
 
 import (
 	"cmp"
@@ -9,9 +9,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
-
-// waitPatience is how long a wait may go on without news before it also says what it sees.
-const waitPatience = 3 * time.Minute
 
 // waiting is what is waited for, and since when.
 type waiting struct {
@@ -31,13 +28,6 @@ func (w *waiting) note(next membership.Step, now time.Time) time.Duration {
 	return now.Sub(w.since)
 }
 
-// noteWaits notes what the cluster waits for, and what the EtcdRestore waits for that is to begin next, and returns for how long.
-func (m *memory) noteWaits(e *databasev1alpha1.EtcdCluster, next, restore membership.Step, now time.Time) (_, ofRestore time.Duration) {
-	known, unlock := m.Lock(e)
-	defer unlock()
-	return known.wait.note(next, now), known.restoreWait.note(restore, now)
-}
-
 // explained has a wait that has had no news for a while say what is seen.
 func explained(next membership.Step, seen string, waited time.Duration) membership.Step {
 	if next.Do == membership.Wait && waited >= waitPatience {
@@ -46,14 +36,15 @@ func explained(next membership.Step, seen string, waited time.Duration) membersh
 	return next
 }
 
-// nextRestore is what the status says of the EtcdRestore that is to begin next. A wait that takes long also says what keeps pods from
+// nextRestore is what the status says of the EtcdRestore that is to start next. A wait that takes long also says what keeps pods from
 // starting, as no condition of an EtcdRestore does.
-func nextRestore(s membership.Situation, awaited membership.Step, waited time.Duration, w workload) *databasev1alpha1.EtcdNextRestore {
+func nextRestore(in Inputs, awaited membership.Step, waited time.Duration) *databasev1alpha1.EtcdNextRestore {
+	s := in.Situation
 	if s.Request == nil || awaited.Do == "" {
 		return nil
 	}
 	seen := s.Sees()
-	if why := cmp.Or(w.failure(), conditions.FirstStartupWait(w.pods)); why != "" {
+	if why := cmp.Or(in.failure(), conditions.FirstStartupWait(in.Pods)); why != "" {
 		seen += "; " + why
 	}
 	return &databasev1alpha1.EtcdNextRestore{RestoreUID: s.Request.UID, Message: explained(awaited, seen, waited).Phrase()}
