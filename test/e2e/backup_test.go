@@ -178,52 +178,6 @@ func managersMetrics(ctx context.Context) string {
 }
 
 var _ = Describe("Backups", Label(faults), func() {
-	It("of an EtcdCluster and of a Redis under a writer are in the bucket, and a server was started from each", func(ctx SpecContext) {
-		b := startS3(ctx, true)
-		e := builders.EtcdCluster("keys").Storage("128Mi").Build()
-		r := builders.Redis("data").Build()
-		create(ctx, e)
-		create(ctx, r)
-		eventuallyReady(ctx, e)
-		eventuallyReady(ctx, r)
-		puts, writes := puttingBy(ctx, dialEtcd(e, nil)), writing(ctx, r)
-
-		ofEtcd := etcdBackup("keys", e.Name, commonv1.BackupOptions{Store: b.store,
-			Retention: &commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}})
-		ofRedis := redisBackup("data", r.Name, commonv1.BackupOptions{Store: b.store})
-		create(ctx, ofEtcd)
-		create(ctx, ofRedis)
-		eventually(ctx, ofEtcd, commonv1.ConditionComplete, metav1.ConditionTrue)
-		eventually(ctx, ofRedis, commonv1.ConditionComplete, metav1.ConditionTrue)
-		Expect(ofEtcd.Status.LastVerified.Revision).To(BeNumerically(">", 1))
-		Expect(ofRedis.Status.LastVerified.Offset).To(BeNumerically(">", 0))
-		first := ofEtcd.Status.LastVerified.Name
-		Expect(b.names(ctx)).To(Equal(append(objectsOf("data", ofRedis.Status.LastVerified.Name, "redis"), objectsOf("keys", first, "etcd")...)))
-
-		By("making one of the same name again, which keeps the last alone")
-		Expect(k8s.Delete(ctx, ofEtcd)).To(Succeed())
-		eventuallyGone(ctx, ofEtcd)
-		ofEtcd = etcdBackup("keys", e.Name, ofEtcd.Spec.BackupOptions)
-		create(ctx, ofEtcd)
-		eventually(ctx, ofEtcd, commonv1.ConditionComplete, metav1.ConditionTrue)
-		Expect(ofEtcd.Status.LastVerified.Name).NotTo(Equal(first))
-		Expect(b.names(ctx)).To(Equal(append(objectsOf("data", ofRedis.Status.LastVerified.Name, "redis"),
-			objectsOf("keys", ofEtcd.Status.LastVerified.Name, "etcd")...)))
-
-		puts.hasLostNothing(ctx)
-		Expect(writes.Refusals()).To(BeEmpty())
-		Expect(writes.Lost(ctx)).To(BeEmpty())
-		refresh(ctx, r)
-		Expect(r.Status.Epoch).To(BeEquivalentTo(1))
-		for kind, name := range map[string]string{"etcdbackup": "keys", "redisbackup": "data"} {
-			Eventually(podsOf).WithArguments(ctx, kind, name).WithContext(ctx).Should(BeEmpty())
-		}
-		// Secrets are in Secrets alone.
-		everywhere := kubectl(ctx, "get", "etcdbackups,redisbackups,pods,events", "--output=yaml", "--selector=app!=s3") +
-			kubectl(ctx, "logs", "--namespace", operatorNamespace, "--selector=control-plane=controller-manager", "--tail=-1")
-		Expect(strings.Contains(everywhere, s3.SecretAccessKey)).To(BeFalse(), "a secret of the store is where it can be read")
-	})
-
 	It("are made each minute onto a volume by two schedules at once, and only the last one of each is kept", func(ctx SpecContext) {
 		claim(ctx, "backups")
 		e := builders.EtcdCluster("keys").Size(1).Build()

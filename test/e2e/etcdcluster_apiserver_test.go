@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
@@ -33,10 +35,12 @@ import (
 )
 
 var _ = Describe("EtcdCluster", func() {
-	const promise = "keeps the objects of a kube-apiserver, and its watches going, through a kill, a lost disk and an upgrade"
+	const promise = "keeps the objects of a kube-apiserver, and its watches going, through a kill, a lost disk, an upgrade by two minor " +
+		"versions, and a restore"
 	It(promise, Label(faults), longest, func(ctx SpecContext) {
 		Expect(cluster.Provide(ctx, "etcd-images")).To(Succeed())
-		e := builders.EtcdCluster("store").Version("3.6").Storage("128Mi").Build()
+		claim(ctx, "backups")
+		e := builders.EtcdCluster("store").Version("3.5").Storage("128Mi").Build()
 		create(ctx, e)
 		eventuallyReady(ctx, e)
 		server, config := startAPIServer(ctx, e)
@@ -74,7 +78,8 @@ var _ = Describe("EtcdCluster", func() {
 		w.goesOn(ctx)
 		watched.catchesUp(ctx, w)
 
-		By("raising the minor version")
+		By("raising the version from 3.5 to 3.7 by one edit")
+		Expect(e.Status.ClusterVersion).To(Equal("3.5"))
 		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Version = "3.7" })
 		Eventually(func(g Gomega) {
 			refresh(ctx, e)
@@ -88,6 +93,25 @@ var _ = Describe("EtcdCluster", func() {
 		w.stop()
 		Expect(stored(ctx, clients)).To(Equal(w.acked), "%d writes were acknowledged", w.count.Load())
 		Eventually(watched.all).WithContext(ctx).Should(Equal(w.acked))
+
+		By("restoring")
+		creates := func(name string) {
+			GinkgoHelper()
+			Eventually(func(ctx context.Context) error {
+				_, err := w.clients.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+				return err
+			}).WithContext(ctx).Should(Succeed())
+		}
+		from := backedUp(ctx, "once", e.Name, builders.Volume("backups"))
+		creates("after")
+		Eventually(watched.all).WithContext(ctx).Should(HaveKey("after"))
+		r := etcdRestore("back", e.Name, from)
+		create(ctx, r)
+		eventually(ctx, r, commonv1.ConditionComplete, metav1.ConditionTrue)
+		eventuallyReady(ctx, e)
+		Eventually(watched.names).WithContext(ctx).Should(ConsistOf(slices.Collect(maps.Keys(w.acked))))
+		creates("later")
+		Eventually(watched.all).WithContext(ctx).Should(HaveKey("later"))
 		refresh(ctx, server)
 		Expect(server.Status.ContainerStatuses[0].State.Running).NotTo(BeNil(), "the kube-apiserver has ended")
 	})
@@ -151,7 +175,7 @@ func startAPIServer(ctx context.Context, e *databasev1alpha1.EtcdCluster) (*core
 	admin := ours.Issue("admin", func(c *x509.Certificate) { c.Subject.Organization = []string{"system:masters"} })
 	return pod, &rest.Config{
 		Host: fmt.Sprintf("https://%s:%d", pod.Status.PodIP, port),
-		QPS:  100, Burst: 1, // a steady load that leaves the machine to others
+		QPS:  40, Burst: 1, // a steady load that leaves the machine to others
 		TLSClientConfig: rest.TLSClientConfig{
 			ServerName: host, CAData: files["ca.crt"], CertData: admin[corev1.TLSCertKey], KeyData: admin[corev1.TLSPrivateKeyKey]},
 	}
@@ -264,6 +288,9 @@ func (c configMapWatch) all() map[string]version {
 	}
 	return all
 }
+
+// names of what it has.
+func (c configMapWatch) names() []string { return slices.Collect(maps.Keys(c.all())) }
 
 // catchesUp waits until it has seen a write that was not acknowledged yet.
 func (c configMapWatch) catchesUp(ctx context.Context, w *configMapWriter) {

@@ -7,9 +7,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
@@ -80,37 +78,4 @@ var _ = Describe("EtcdRestore", func() {
 			response.Err())
 		Expect(put("later")).To(BeNumerically(">", after))
 	}, longest)
-
-	It("has the informers of a kube-apiserver converge without a restart", Label(faults), longest, func(ctx SpecContext) {
-		claim(ctx, "backups")
-		e := builders.EtcdCluster("store").Storage("128Mi").Build()
-		create(ctx, e)
-		eventuallyReady(ctx, e)
-		server, config := startAPIServer(ctx, e)
-		clients, err := kubernetes.NewForConfig(config)
-		Expect(err).NotTo(HaveOccurred())
-		configMaps := clients.CoreV1().ConfigMaps(metav1.NamespaceDefault)
-		creates := func(name string) {
-			GinkgoHelper()
-			Eventually(func(ctx context.Context) error {
-				_, err := configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-				return err
-			}).WithContext(ctx).Should(Succeed())
-		}
-		watched := watchConfigMaps(ctx, clients)
-		creates("before")
-		from := backedUp(ctx, "once", e.Name, builders.Volume("backups"))
-		creates("after")
-		Eventually(watched.all).WithContext(ctx).Should(And(HaveKey("before"), HaveKey("after")))
-
-		r := etcdRestore("back", e.Name, from)
-		create(ctx, r)
-		eventually(ctx, r, commonv1.ConditionComplete, metav1.ConditionTrue)
-		eventuallyReady(ctx, e)
-		Eventually(watched.all).WithContext(ctx).Should(And(HaveKey("before"), Not(HaveKey("after"))))
-		creates("later")
-		Eventually(watched.all).WithContext(ctx).Should(HaveKey("later"))
-		refresh(ctx, server)
-		Expect(server.Status.ContainerStatuses[0].State.Running).NotTo(BeNil(), "the kube-apiserver has ended")
-	})
 })

@@ -36,7 +36,7 @@ var operating sync.RWMutex
 type history struct {
 	*target
 	cluster *databasev1alpha1.EtcdCluster
-	bare    *bare
+	bare    *bare // nil in a short report
 	clients *clients
 	logs    string // folder, with one for each member whose log was copied
 	record  History
@@ -81,7 +81,7 @@ func (h *history) run(ctx context.Context, t *testing.T, faults []faultRow) erro
 	return h.conclude(ctx, t)
 }
 
-// inject a fault here and, at the same time, into the bare etcd: both have the same load on the machine.
+// inject a fault here and, at the same time, into the bare etcd, if there is one: both have the same load on the machine.
 func (h *history) inject(ctx context.Context, t *testing.T, f faultRow) (err error) {
 	if f.alone {
 		operating.Lock()
@@ -98,13 +98,13 @@ func (h *history) inject(ctx context.Context, t *testing.T, f faultRow) (err err
 	var parallel sync.WaitGroup
 	var bare BareRun
 	var bareFailed error
-	if f.bare {
+	if f.bare && h.bare != nil {
 		parallel.Go(func() { bare, bareFailed = h.bare.inject(ctx, f) })
 	}
 	defer func() { // it is not left harmed when this one fails
 		parallel.Wait()
 		err = errors.Join(err, bareFailed)
-		if err == nil && f.bare {
+		if err == nil && f.bare && h.bare != nil {
 			h.record.Runs[len(h.record.Runs)-1].Bare = &bare
 		}
 	}()
