@@ -116,7 +116,7 @@ mutants: ## Plant known faults into Redis, EtcdCluster, backups and the leader e
 	go test ./test/mutants -v -count=1 -timeout 20m
 
 # Specs that have operators of their own come after the others: the deployed one is away then.
-E2E = go run github.com/onsi/ginkgo/v2/ginkgo --procs=4 --ldflags=-w -v --no-color --timeout=30m $(1) ./test/e2e
+E2E = go run github.com/onsi/ginkgo/v2/ginkgo --procs=5 --ldflags=-w -v --no-color --timeout=30m $(1) ./test/e2e
 e2e: cluster-up deploy $(BIN)/versitygw ## Run the end-to-end tests on real pods.
 	$(call E2E)
 	$(call E2E,--label-filter=away)
@@ -125,7 +125,7 @@ failover-report: cluster-up deploy ## Break Redis in every way and tell what use
 	LONG=$(LONG) REPORT=$(abspath $(REPORT)) \
 	  go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(if $(LONG),1 --timeout=4h,3 --timeout=15m) --ldflags=-w -v --no-color $(if $(FOCUS),--focus "$(FOCUS)") ./test/e2e/redis
 
-etcd-report: cluster-up deploy ## Break EtcdCluster in every way beside a bare etcd, and have etcd's own model judge (LONG=1 REPORT=file FOCUS=faults).
+etcd-report: cluster-up deploy ## Break EtcdCluster in every way, with LONG=1 next to a bare etcd, and have etcd's own model judge (LONG=1 REPORT=file FOCUS=faults).
 	@# A long report is of a calm machine: one plan at a time.
 	cd $(ETCD_REPORT) && LONG=$(LONG) REPORT=$(abspath $(REPORT)) FOCUS="$(FOCUS)" go test . -v -count=1 -parallel $(if $(LONG),1,3) -timeout $(if $(LONG),4h,15m)
 
