@@ -34,13 +34,6 @@ var _ = Describe("A drain of a set of 3", func() {
 		Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.First)
 	})
 
-	It("takes one node of a Memcached after the other", func(ctx SpecContext) {
-		m := builders.Memcached("cache").Size(3).Memory("16Mi").Build()
-		create(ctx, m)
-		eventuallyReady(ctx, m)
-		drain(ctx, "memcached", m)
-	})
-
 	It("loses no confirmed write of a Redis that has them in memory alone", func(ctx SpecContext) {
 		r := builders.Redis("data").Build()
 		create(ctx, r)
