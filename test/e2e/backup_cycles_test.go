@@ -24,8 +24,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-// cycles of backup, loss of everything but the store, and restore, for each kind: as many as CYCLES says. From the second on, they start with what
-// the one before has restored.
+// cycles of backup, loss of everything but the store, and restore, for each kind: as many as CYCLES says. From the second on, they
+// start with what the one before has restored.
 func cycles() int {
 	GinkgoHelper()
 	text := os.Getenv("CYCLES")

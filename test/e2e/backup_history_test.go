@@ -92,7 +92,7 @@ func (f folder) verified(ctx context.Context) (items []string) {
 	return items
 }
 
-var _ = Describe("Retention", Label(faults), func() {
+var _ = Describe("Retention", Label(faults), longest, func() {
 	It("deletes nothing for a forged item, a wrong date, another source or data that was lost", func(ctx SpecContext) {
 		f := folder{startS3(ctx, true), "nightly"}
 		single := func(name string) *cachev1alpha1.Redis {

@@ -35,8 +35,7 @@ import (
 )
 
 var _ = Describe("EtcdCluster", func() {
-	const promise = "keeps the objects of a kube-apiserver, and its watches going, through a kill, a lost disk, an upgrade by two minor " +
-		"versions, and a restore"
+	const promise = "keeps the objects of a kube-apiserver through a kill, a lost disk, two minor upgrades and a restore"
 	It(promise, Label(faults), longest, func(ctx SpecContext) {
 		Expect(cluster.Provide(ctx, "etcd-images")).To(Succeed())
 		claim(ctx, "backups")
