@@ -43,8 +43,8 @@ type injectFunc func(ctx context.Context, s *set, master corev1.Pod, n int) (und
 
 // usualKill and attackedKill come first: the one shows how much longer the other takes.
 var (
-	usualKill    = faultRow{name: "master killed (kill -9)", runs: 3, long: 100, moves: true, inject: kill}
-	attackedKill = faultRow{name: "master killed (kill -9) next to a tenant that attacks the operator", runs: 3, long: 20, moves: true,
+	usualKill    = faultRow{name: "master killed (kill -9)", runs: 5, long: 100, moves: true, inject: kill}
+	attackedKill = faultRow{name: "master killed (kill -9) next to a tenant that attacks the operator", runs: 5, long: 20, moves: true,
 		inject: kill}
 )
 
