@@ -38,7 +38,20 @@ func (m move) transitions() []transition {
 // explorer is one worker's model.
 type explorer struct{ passes *passCache }
 
-func newExplorer() explore.Model[*state, move] { return explorer{newPassCache()} }
+// explorers returns what makes the models of one search after the other. Each worker keeps the passes of the searches before.
+func explorers() func() (newExplorer func() explore.Model[*state, move]) {
+	var caches []*passCache
+	return func() func() explore.Model[*state, move] {
+		worker := 0
+		return func() explore.Model[*state, move] {
+			if worker == len(caches) {
+				caches = append(caches, newPassCache())
+			}
+			worker++
+			return explorer{caches[worker-1]}
+		}
+	}
+}
 
 // with returns a state that uses this worker's passes, whichever worker found it.
 func (e explorer) with(s *state) *state {
@@ -119,7 +132,7 @@ func trace(s *state, way []transition) string {
 func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 	before := debug.SetGCPercent(400)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
-	long := os.Getenv("LONG") != ""
+	long, nextSearch := os.Getenv("LONG") != "", explorers()
 	for _, c := range []struct {
 		name  string
 		given func(*testing.T) *model
@@ -175,7 +188,7 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()
 			first := newState(c.given(t), c.left, true)
-			search := explore.Search[*state, move]{Start: first, NewModel: newExplorer, Limit: c.limit, FinishesDepth: true, RestEvery: 256}
+			search := explore.Search[*state, move]{Start: first, NewModel: nextSearch(), Limit: c.limit, FinishesDepth: true, RestEvery: 256}
 			found := search.Run()
 			t.Logf("%d states, depth %d, %s", found.States, found.Depth, time.Since(start).Round(time.Second))
 			if found.Fault != nil {

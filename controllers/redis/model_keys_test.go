@@ -168,7 +168,7 @@ func (k *keyWriter) read(r *reading, nodes int8) {
 	k.labels(r.stamps[:nodes])
 	k.id(r.pods[:nodes]...)
 	k.id(r.source)
-	k.put(flags(r.sourceEnded))
+	k.put(flags(r.sourceEnded, r.storage, r.snapshots, r.asksNoGhost))
 }
 
 func (k *keyWriter) reply(r *reply) {

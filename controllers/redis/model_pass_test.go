@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -586,27 +587,44 @@ func (s modelServer) Follow(_ context.Context, to string, as wire.Login) error {
 
 // owner of a login is a process that was seen, or is on record.
 func (s modelServer) owner(login wire.Login) id {
-	var known []cachev1alpha1.RedisProcess
+	known, masters := make([]cachev1alpha1.RedisProcess, 0, 2*mostNodes), make([]string, 0, 2*mostNodes+2)
 	for _, m := range s.pass.Nodes {
 		known = append(known, m.Process())
 	}
 	if rep := s.pass.redis.Status.Replication; rep != nil {
 		known = append(known, rep.SyncSet...)
-	}
-	masters := known
-	if rep := s.pass.redis.Status.Replication; rep != nil {
-		masters = append(slices.Clone(known), rep.Master)
+		masters = append(masters, rep.Master.RunID)
 	}
 	if s.pass.Source != nil {
-		masters = append(slices.Clone(masters), s.pass.Source.Process())
+		masters = append(masters, s.pass.Source.Process().RunID)
 	}
 	for _, p := range known {
-		if slices.ContainsFunc(masters, func(m cachev1alpha1.RedisProcess) bool { return s.pass.credentials.LoginOf(p, m.RunID) == login }) {
-			return idIn(p.RunID)
+		masters = append(masters, p.RunID)
+	}
+	if made, is := madeLogins.Load(login); is {
+		l := made.(madeLogin)
+		isOwner := func(p cachev1alpha1.RedisProcess) bool { return p.Name == l.name && p.RunID == l.runID }
+		if slices.ContainsFunc(known, isOwner) && slices.Contains(masters, l.master) {
+			return idIn(l.runID)
+		}
+		return 0
+	}
+	for _, p := range known {
+		for _, master := range masters {
+			if s.pass.credentials.LoginOf(p, master) == login {
+				madeLogins.Store(login, madeLogin{p.Name, p.RunID, master})
+				return idIn(p.RunID)
+			}
 		}
 	}
 	return 0
 }
+
+// madeLogins are those whose owner was found: a search asks for each of them millions of times.
+var madeLogins sync.Map
+
+// madeLogin is what a login was made from.
+type madeLogin struct{ name, runID, master string }
 
 func (s modelServer) Promote(_ context.Context, w int32) error {
 	return s.command(promoteEffect, func(q *request) {

@@ -64,6 +64,7 @@ func (c *passCache) store(o *operator, nodes int8, p passResult) {
 func (c *passCache) place(o *operator, nodes int8) (*cachedPass, uint64) {
 	k := &c.keeper
 	k.buffer, k.known = k.buffer[:0], 0
+	k.put(nodes)
 	k.played(o, nodes)
 	key := maphash.Bytes(seed, k.buffer)
 	return &c.recent[key%recentPasses], key
