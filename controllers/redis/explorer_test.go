@@ -126,9 +126,8 @@ func trace(s *state, way []transition) string {
 	return words.String()
 }
 
-// A search is exhaustive unless it has a limit: then it ends at the depth where it has so many
-// states. Where an interleaving is long, the search begins in the middle of it. LONG=1 searches further,
-// by the millions.
+// With FULL=1, a search is exhaustive unless it has a limit: then it ends at the depth where it has so many states. Where an
+// interleaving is long, the search starts in the middle of it. LONG=1 searches further, by the millions.
 func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 	before := debug.SetGCPercent(400)
 	t.Cleanup(func() { debug.SetGCPercent(before) })

@@ -11,13 +11,14 @@ import (
 	"testing"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+	"github.com/mainstay-operator/mainstay-operator/test/explore"
 )
 
 // The simulator takes one of the explorer's transitions after the other by chance: it comes further
 // from the beginning, and to larger sets.
 
-// interleavings that are played; a million of them with LONG=1.
-const interleavings = 20_000
+// interleavings that are played; ten times as many with FULL=1, and a million with LONG=1.
+const interleavings = 2_000
 
 // walk is one interleaving.
 type walk struct {
@@ -161,8 +162,8 @@ func TestNoConfirmedWriteIsLost(t *testing.T) {
 	switch {
 	case os.Getenv("LONG") != "":
 		runs = 1_000_000
-	case testing.Short():
-		runs /= 10
+	case explore.IsFull():
+		runs *= 10
 	}
 	for part := range parts {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {

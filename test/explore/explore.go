@@ -4,6 +4,7 @@ package explore
 import (
 	"cmp"
 	"iter"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -90,11 +91,18 @@ const (
 	// batchSize is how many states each worker expands until all that they have found is put together, in order: what a search finds
 	// does not depend on the number of workers.
 	batchSize = 64
+	// fewStates are those of a search that is not complete.
+	fewStates = 2000
 )
 
-// Run searches.
+// IsFull reports whether searches are complete, which takes minutes: FULL=1 or LONG=1 is set.
+func IsFull() bool { return os.Getenv("FULL") != "" || os.Getenv("LONG") != "" }
+
+// Run searches. Where searches are not complete, it ends soon.
 func (s *Search[S, M]) Run() Result[M] {
-	s.mostKept = cmp.Or(s.mostKept, mostKept)
+	if s.mostKept = cmp.Or(s.mostKept, mostKept); !IsFull() && (s.Limit == 0 || s.Limit > fewStates) {
+		s.Limit, s.FinishesDepth = fewStates, false
+	}
 	for range runtime.GOMAXPROCS(0) {
 		s.workers = append(s.workers, &worker[S, M]{model: s.NewModel(), path: []found[S]{{state: s.Start}}})
 	}

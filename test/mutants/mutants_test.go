@@ -81,7 +81,7 @@ func patterns(mutants []mutant) string {
 func run(program, dir, pattern string, mutants ...string) string {
 	test := exec.Command(program, "-test.v", "-test.short", "-test.timeout=5m", "-test.run", pattern)
 	test.Dir = filepath.Join(root, controller, dir)
-	test.Env = append(os.Environ(), choice+"="+strings.Join(mutants, "\n"))
+	test.Env = append(os.Environ(), "FULL=1", choice+"="+strings.Join(mutants, "\n"))
 	output, _ := test.CombinedOutput() // which shows all
 	return string(output)
 }
