@@ -1,0 +1,363 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
+)
+
+var errCrashed = errors.New("the operator was killed")
+
+// modelEffects are a pass's effects on the model. The pass is killed at a call, before or after it is done.
+type modelEffects struct {
+	*model
+	object  *databasev1alpha1.EtcdCluster
+	version int               // of the object that the pass has read
+	seen    *membership.World // by a sleeper; nil for a pass that acts on what there is
+	// seenPods are those that the sleeper saw.
+	seenPods [membership.MaxSize]modelPod
+	calls    int // so far
+	dieAt    int // the call that it does not survive; 0 for none
+	after    bool
+}
+
+// call does one call, unless the pass is killed at it.
+func (e *modelEffects) call(do func() error) error {
+	e.calls++
+	if e.calls == e.dieAt && !e.after {
+		return errCrashed
+	}
+	err := do()
+	if e.calls == e.dieAt {
+		return errCrashed
+	}
+	return err
+}
+
+func (e *modelEffects) save(context.Context) error {
+	return e.call(func() error {
+		if e.version != e.Version {
+			return errors.New("the object has changed")
+		}
+		e.Version++
+		e.version = e.Version
+		e.setStatus(e.object.Status.DeepCopy())
+		e.object.Status = *e.Status.DeepCopy() // as the server's answer replaces what the pass held
+		return nil
+	})
+}
+
+func (e *modelEffects) newID() string { return fmt.Sprintf("i%d", e.model.newID()) }
+
+func (e *modelEffects) deletePod(_ context.Context, name string, asSeen bool) error {
+	return e.call(func() error {
+		if asSeen && e.hasChanged(ordinalOf(name)) {
+			return errPodChanged
+		}
+		return e.removeExactly(ordinalOf(name))
+	})
+}
+
+// seenPod is the pod at that ordinal as a sleeper has seen it.
+func (e *modelEffects) seenPod(i int) membership.Pod {
+	one, _ := e.seen.Find(e.spec().MemberName(int32(i))) //nolint:gosec // at most 5
+	return one.Pod
+}
+
+// removeExactly removes the pod that was looked at, and no other that came in its place.
+func (e *modelEffects) removeExactly(i int) error {
+	if e.seen != nil && e.seenPod(i).UID != types.UID(e.Pods[i].UID) {
+		return errors.New("the pod is another")
+	}
+	e.removePod(i)
+	return nil
+}
+
+func (e *modelEffects) evictPod(_ context.Context, name string) error {
+	return e.call(func() error {
+		if !e.sparesPod() {
+			return errNoneToSpare
+		}
+		return e.removeExactly(ordinalOf(name))
+	})
+}
+
+// sparesPod reports whether the budget has a pod to spare: there are three voters or more, and all pods run.
+func (m *model) sparesPod() bool {
+	voters := 0
+	for _, one := range m.Status.Membership.Members {
+		if one.Ran || !one.Joined {
+			voters++
+		}
+	}
+	for i := range int(m.Replicas) {
+		if !m.Pods[i].Runs {
+			return false
+		}
+	}
+	return voters >= 3
+}
+
+func (e *modelEffects) writePermit(_ context.Context, name, permit string, _ types.UID) error {
+	return e.call(func() error {
+		i := ordinalOf(name)
+		if p := e.Pods[i]; e.seen != nil && (e.seenPod(i).UID != types.UID(p.UID) || e.seenPod(i).Permit != p.Permit) {
+			return errors.New("the pod has changed")
+		}
+		e.Pods[i].Permit = permit
+		return nil
+	})
+}
+
+// removePod takes a pod away, and without storage its data.
+func (m *model) removePod(i int) {
+	m.Pods[i] = modelPod{}
+	if !m.Storage {
+		m.Volumes[i] = modelData{}
+	}
+}
+
+// modelServer is the server of a pod.
+type modelServer struct {
+	*modelEffects
+	ordinal int
+}
+
+func (s *modelServer) Look(context.Context) membership.View {
+	m, v := s.model, s.Volumes[s.ordinal]
+	if !m.Pods[s.ordinal].Serves || v.ID == 0 {
+		return membership.View{}
+	}
+	view := membership.View{Answered: true, ID: v.ID, ClusterID: clusterID(v.Token), Version: modelVersions[m.Pods[s.ordinal].Minor],
+		ClusterVersion: modelVersions[m.Agreed].MinorString(),
+		Index:          v.index(), Revision: int64(1 + v.Writes)}
+	if one := m.raft(v.ID); one != nil {
+		view.IsLearner = one.Learner
+	}
+	if m.hasQuorum() && v.Token == m.Token {
+		view.Leader = m.leader()
+	}
+	return view
+}
+
+// index is the last entry of the log. One that forms the cluster begins with the list of its members.
+func (v modelData) index() uint64 {
+	if v.Formed {
+		return uint64(membership.MaxSize + v.Writes) //nolint:gosec // small
+	}
+	return uint64(v.Writes) //nolint:gosec // small
+}
+
+// clusterID of the cluster with that token, which newID has made.
+func clusterID(token string) uint64 {
+	id, _ := strconv.ParseUint(strings.TrimPrefix(token, "i"), 10, 64)
+	return id
+}
+
+// hears reports whether a server serves clients, and hears of a majority.
+func (s *modelServer) hears() bool {
+	return s.Pods[s.ordinal].Serves && s.Volumes[s.ordinal].Token == s.Token && s.hasQuorum()
+}
+
+// LookAtWaiting tells of the data that it runs with.
+func (s *modelServer) LookAtWaiting(context.Context) (membership.View, error) {
+	m, v := s.model, s.Volumes[s.ordinal]
+	if !m.Pods[s.ordinal].Runs || v.ID == 0 {
+		return membership.View{}, nil
+	}
+	return membership.View{Waits: true, ID: v.ID, Index: v.index(), Revision: int64(1 + v.Writes)}, nil
+}
+
+// openToClients has servers answer clients that see a majority.
+func (m *model) openToClients() {
+	for i := range m.Pods {
+		p, one := &m.Pods[i], m.raft(m.Volumes[i].ID)
+		p.Serves = p.Runs && (p.Serves || one != nil && m.hasQuorum())
+	}
+	m.agree()
+}
+
+// leader is the voter to whom the lead was moved last, while it runs; else the first one that runs.
+func (m *model) leader() uint64 {
+	if one := m.raft(m.Lead); one != nil && !one.Learner && m.runs(ordinalOf(one.Name), one.ID) {
+		return one.ID
+	}
+	for _, one := range m.Raft {
+		if !one.Learner && m.runs(ordinalOf(one.Name), one.ID) {
+			return one.ID
+		}
+	}
+	return 0
+}
+
+var errNoQuorum = errors.New("no majority")
+
+func (s *modelServer) Members(context.Context) ([]membership.ListedMember, error) {
+	if !s.hears() {
+		return nil, errNoQuorum
+	}
+	var list []membership.ListedMember
+	for _, one := range s.Raft {
+		listed := membership.ListedMember{ID: one.ID, PeerURL: s.spec().PeerURL(one.Name), IsLearner: one.Learner}
+		if one.Started {
+			listed.Name = one.Name
+		}
+		list = append(list, listed)
+	}
+	return list, nil
+}
+
+// change does a change of the members, which takes a majority.
+func (s *modelServer) change(do func() error) error {
+	return s.call(func() error {
+		if !s.hears() || !s.write() {
+			return errNoQuorum
+		}
+		return do()
+	})
+}
+
+func (s *modelServer) AddLearner(_ context.Context, peerURL string) (id uint64, err error) {
+	err = s.change(func() error {
+		for ordinal := range int32(membership.MaxSize) {
+			if name := s.spec().MemberName(ordinal); s.spec().PeerURL(name) == peerURL {
+				id = uint64(s.model.newID()) //nolint:gosec // small
+				s.Raft = append(s.Raft, modelMember{ID: id, Name: name, Learner: true})
+			}
+		}
+		return nil
+	})
+	return id, err
+}
+
+func (s *modelServer) Remove(_ context.Context, id uint64) error {
+	return s.change(func() error {
+		one := s.raft(id)
+		if one == nil {
+			return nil
+		}
+		others, running := 0, 0
+		for _, other := range s.Raft {
+			if other.ID != id && !other.Learner {
+				others++
+				if s.runs(ordinalOf(other.Name), other.ID) {
+					running++
+				}
+			}
+		}
+		if running <= others/2 {
+			return wire.ErrUnhealthy // as etcd does
+		}
+		if i := ordinalOf(one.Name); s.runs(i, id) {
+			s.Pods[i].Runs = false
+		}
+		s.Raft = slices.DeleteFunc(s.Raft, func(m modelMember) bool { return m.ID == id })
+		return nil
+	})
+}
+
+func (s *modelServer) Promote(_ context.Context, id uint64) error {
+	return s.change(func() error {
+		one := s.raft(id)
+		if one == nil || !one.Learner {
+			return nil
+		}
+		if !s.runs(ordinalOf(one.Name), id) {
+			return wire.ErrLearnerBehind
+		}
+		one.Learner = false
+		return nil
+	})
+}
+
+func (s *modelServer) MoveLeader(_ context.Context, to uint64) error {
+	return s.call(func() error {
+		if !s.hears() {
+			return errNoQuorum
+		}
+		s.Lead = to
+		return nil
+	})
+}
+
+func (*modelServer) WriteEntries(context.Context, int) error { return nil }
+
+func (*modelServer) Close() {}
+
+// recordOf is what the status has of that member; nil if there is nothing.
+func recordOf(e *databasev1alpha1.EtcdCluster, name string) *databasev1alpha1.EtcdRecordedMember {
+	if e.Status.Membership != nil {
+		for i := range e.Status.Membership.Members {
+			if one := &e.Status.Membership.Members[i]; one.Name == name {
+				return one
+			}
+		}
+	}
+	return nil
+}
+
+// fleet is what a pass sees now.
+func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *fleet {
+	f := &fleet{spec: m.spec(), effects: outside, servers: map[string]server{}}
+	m.lookAtRestores(e, f)
+	f.Backups = m.lookAtBackups()
+	record := e.Status.Membership
+	for ordinal := range membership.MaxSize {
+		name, p := m.spec().MemberName(int32(ordinal)), m.Pods[ordinal] //nolint:gosec // at most 5
+		one := membership.Member{Name: name, Record: recordOf(e, name)}
+		if p.UID != "" {
+			one.Pod = membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost,
+				Ready: p.Runs, HasRun: p.Ran, Stopped: p.Ran && !p.Runs, NeverRan: !p.Ran,
+				Outdated: p.Outdate || p.Minor != m.Template || p.Broken != m.TemplateBroken, Image: p.imageOf()}
+			if p.Broken == isUnschedulable {
+				one.Pod.Address = ""
+			}
+			if m.Storage {
+				one.Pod.ClaimUID = types.UID(fmt.Sprintf("claim-%d", m.Claims[ordinal]))
+			}
+			f.servers[name] = &modelServer{outside, ordinal}
+		}
+		if one.Record != nil || p.UID != "" || record != nil && record.Change != nil && record.Change.Name == name {
+			f.Members = append(f.Members, one)
+		}
+	}
+	f.look(context.Background(), record)
+	f.readList(context.Background())
+	if !f.Listed {
+		f.lookAtWaiting(context.Background(), record)
+	}
+	return f
+}
+
+func (*modelServer) Alarms(context.Context) ([]membership.Alarm, error) { return nil, nil }
+
+func (*modelServer) Compact(context.Context, int64) error { return nil }
+
+func (*modelServer) Defragment(context.Context) error { return nil }
+
+func (*modelServer) Disarm(context.Context, membership.Alarm) error { return nil }
+
+func (*modelServer) LookAtAccess(context.Context, []wire.User, bool) (membership.Access, error) {
+	return membership.Access{}, nil
+}
+
+func (*modelServer) AddRole(context.Context) error { return nil }
+
+func (*modelServer) SetUser(context.Context, wire.User) error { return nil }
+
+func (*modelServer) DropUser(context.Context, string) error { return nil }
+
+func (*modelServer) RequireLogin(context.Context) error { return nil }
+
+func (*modelServer) HashData(context.Context) (membership.DataHash, error) {
+	return membership.DataHash{}, nil
+}
