@@ -307,7 +307,7 @@ var clientCertificates = []mutant{
 		"len(access.Intruders) > 0:", "len(access.Intruders) > 9:",
 		"TestAccess/and before that is on record"},
 	{"a password that etcd does not take is published", "../etcd/act_access.go",
-		`if f.Access.IsRight() && f.wanted.password != "" && f.situation(e).Login().User == f.wanted.user {`, `if f.wanted.password != "" {`,
+		`if f.Access.IsRight() && f.wanted.Password != "" && f.situation(e).Login().User == f.wanted.User {`, `if f.wanted.Password != "" {`,
 		"TestNobodyIsLockedOutByAnotherPassword/a new cluster, two crashes"},
 	{"the user before goes before another was seen published", "../etcd/act_access.go",
 		"record.User, record.FormerUser, record.FormerUntil = next, record.User, nil",
