@@ -49,7 +49,7 @@ demo-down: ## Take the demo and its cluster away.
 	go run ./hack/demo down
 
 ##@ Develop
-.PHONY: generate manifests new-kind fmt vet lint tidy verify test mutants e2e failover-report etcd-report build run
+.PHONY: generate manifests new-kind fmt vet lint tidy verify test searches mutants e2e failover-report etcd-report build run
 generate: $(BIN)/controller-gen $(BIN)/crd-ref-docs ## Generate deep copies and docs/api.md.
 	controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	crd-ref-docs --log-level=ERROR --source-path=api --config=hack/api-docs.yaml --renderer=markdown --output-path=docs/api.md
@@ -104,13 +104,16 @@ test-units: test-programs
 	go test -timeout 20m $$(go list ./... | grep -v -e /hack/newkind -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
 	go -C hack/cluster test ./...
 
+searches: ## Search all interleavings of the models of Redis and EtcdCluster; test-units has the start of each search.
+	FULL=1 go test -timeout 30m ./controllers/redis ./controllers/etcd -run '^(TestEveryOrder|TestNoConfirmedWriteIsLost|TestNobodyIsLockedOut)'
+
 test-integration: test-programs
 	KUBEBUILDER_ASSETS=$(BIN) KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m \
 	  go run github.com/onsi/ginkgo/v2/ginkgo -procs=4 -ldflags=-w --no-color --timeout=20m ./test/integration
 
 # Little in a test lives long: memory is cheaper than time, also for its API servers.
-test-units test-integration mutants e2e failover-report: export GOGC := 400
-test-units test-integration mutants e2e failover-report: export GOMEMLIMIT := 1GiB
+test-units test-integration searches mutants e2e failover-report: export GOGC := 400
+test-units test-integration searches mutants e2e failover-report: export GOMEMLIMIT := 1GiB
 
 mutants: ## Plant known faults into Redis, EtcdCluster, backups and the leader election: the named test must find each.
 	go test ./test/mutants -v -count=1 -timeout 20m
