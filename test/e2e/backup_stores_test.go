@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -18,11 +17,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/authority"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/s3"
-	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
 // badStore is one that a backup cannot be written to, until it is repaired.
@@ -111,30 +108,6 @@ var _ = Describe("A backup to a store", Label(faults), longest, Ordered, Continu
 			is.store.S3.SecretName = "login-keys"
 			is.files = func() []string { return inBucket(ctx, name) }
 			return is
-		}),
-		Entry("whose certificate is of another authority", "authority", func(ctx context.Context, name string) badStore {
-			is := badStore{store: *b.store.DeepCopy(), words: "certificate signed by unknown authority", lasting: true}
-			right := secretOf(ctx, "s3-tls").Data["ca.crt"]
-			is.repair = secret(ctx, "other-ca", "ca.crt", right, authority.New("other").PEM())
-			is.store.S3.CASecretName = "other-ca"
-			is.files = func() []string { return inBucket(ctx, name) }
-			return is
-		}),
-		Entry("that cannot be reached", "unreachable", func(ctx context.Context, name string) badStore {
-			service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s3", Namespace: shared}}
-			lead := func(to string) { edit(ctx, service, func(s *corev1.Service) { s.Spec.Selector["app"] = to }) }
-			lead("nowhere")
-			Eventually(func(ctx context.Context) error { // kube-proxy follows within a second
-				conn, err := network.Dial(ctx, traffic.Service{Namespace: shared, Name: "s3", Port: s3Port})
-				if err == nil {
-					err = conn.Close()
-				}
-				return err
-			}).WithContext(ctx).Should(MatchError(ContainSubstring("refused")))
-			repair := sync.OnceFunc(func() { lead("s3") })
-			DeferCleanup(repair) // other rows use the Service, too
-			return badStore{store: b.store, words: "connection refused", repair: repair,
-				files: func() []string { return inBucket(ctx, name) }}
 		}),
 		Entry("that is full, on S3", "full", func(ctx context.Context, name string) badStore {
 			return badStore{store: g.store, words: "XMinioStorageFull: " + fullWords, repair: g.fill(shared + "/" + name),

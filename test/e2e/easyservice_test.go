@@ -64,28 +64,6 @@ var _ = Describe("EasyService", func() {
 		eventuallyAnswers(ctx, e, 80)
 	})
 
-	It("is the first version again after v1, v2, v1", func(ctx SpecContext) {
-		e := web(1)
-		create(ctx, e)
-		eventuallyReady(ctx, e)
-		first := deployment(ctx, e)
-
-		edit(ctx, e, func(e *appv1.EasyService) {
-			e.Spec.Envs = []corev1.EnvVar{{Name: "VERSION", Value: "2"}}
-			e.Spec.Probes = &appv1.Probes{Liveness: &corev1.Probe{PeriodSeconds: 5}}
-		})
-		eventuallyReady(ctx, e)
-		Expect(deployment(ctx, e).Spec.Template).NotTo(Equal(first.Spec.Template))
-
-		edit(ctx, e, func(e *appv1.EasyService) { e.Spec.Envs, e.Spec.Probes = nil, nil })
-		eventuallyReady(ctx, e)
-		last := deployment(ctx, e)
-		Expect(last.Spec).To(Equal(first.Spec))
-		pods := podsOf(ctx, "easyservice", "web")
-		Expect(pods).To(ContainElement(HaveField("Spec.Containers", HaveEach(HaveField("Env", BeEmpty())))))
-		eventuallyAnswers(ctx, e, 80)
-	})
-
 	It("keeps its node port through a new name, a new number and back", func(ctx SpecContext) {
 		e := web(1)
 		create(ctx, e)
@@ -104,24 +82,6 @@ var _ = Describe("EasyService", func() {
 			eventuallyReady(ctx, e)
 			eventuallyAnswers(ctx, e, port.Port)
 		}
-	})
-
-	It("recreates its children when they are deleted", func(ctx SpecContext) {
-		e := web(2)
-		create(ctx, e)
-		eventuallyReady(ctx, e)
-		before := children(ctx, e)
-		Expect(names(before)).To(ConsistOf("Deployment/web", "PodDisruptionBudget/web", "Service/web"))
-		kubectl(ctx, "delete", "deployment/web", "service/web", "poddisruptionbudget/web", "--wait=false")
-		Eventually(func(g Gomega) {
-			now := children(ctx, e)
-			g.Expect(names(now)).To(Equal(names(before)))
-			for i := range now {
-				g.Expect(now[i].UID).NotTo(Equal(before[i].UID))
-			}
-		}).WithContext(ctx).Should(Succeed())
-		eventuallyReady(ctx, e)
-		eventuallyAnswers(ctx, e, 80)
 	})
 
 	It("survives kubectl rollout restart", func(ctx SpecContext) {

@@ -66,28 +66,6 @@ var _ = Describe("Memcached", func() {
 		Expect(m.Status.Nodes).To(Equal([]string{"cache-0", "cache-1"}))
 	})
 
-	It("is the first version again after v1, v2, v1", func(ctx SpecContext) {
-		m := cache(1)
-		create(ctx, m)
-		eventuallyReady(ctx, m)
-		first := nodes(ctx, m)
-
-		edit(ctx, m, func(m *cachev1alpha1.Memcached) { m.Spec.Memory = ptr.To(resource.MustParse("32Mi")) })
-		eventuallyReady(ctx, m)
-		Expect(nodes(ctx, m).Spec.Template).NotTo(Equal(first.Spec.Template))
-
-		edit(ctx, m, func(m *cachev1alpha1.Memcached) { m.Spec.Memory = ptr.To(resource.MustParse("16Mi")) })
-		eventuallyReady(ctx, m)
-		last := nodes(ctx, m)
-		Expect(last.Spec).To(Equal(first.Spec))
-		Expect(last.Status.UpdateRevision).To(Equal(first.Status.UpdateRevision))
-		connected(ctx, m, func(g Gomega, c *traffic.Memcached) {
-			settings, err := c.Settings()
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(settings).To(HaveKeyWithValue("maxbytes", "16777216"))
-		})
-	})
-
 	It("follows its scale subresource", func(ctx SpecContext) {
 		m := cache(1)
 		create(ctx, m)
