@@ -98,6 +98,14 @@ const (
 // IsFull reports whether searches are complete, which takes minutes: FULL=1 or LONG=1 is set.
 func IsFull() bool { return os.Getenv("FULL") != "" || os.Getenv("LONG") != "" }
 
+// Every returns how far apart the samples are where each nth of all is tried, and 1 if searches are complete.
+func Every(nth int) int {
+	if IsFull() {
+		return 1
+	}
+	return nth
+}
+
 // Run searches. Where searches are not complete, it ends soon.
 func (s *Search[S, M]) Run() Result[M] {
 	if s.mostKept = cmp.Or(s.mostKept, mostKept); !IsFull() && (s.Limit == 0 || s.Limit > fewStates) {
