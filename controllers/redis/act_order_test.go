@@ -14,26 +14,26 @@ import (
 )
 
 // describe tells in words what a request does.
-func (q request) describe() string {
-	switch q.effect {
+func (r request) describe() string {
+	switch r.effect {
 	case saveEffect:
 		dataset := ""
-		if q.record.dataset > 0 {
-			dataset = fmt.Sprintf(", data set %d", q.record.dataset)
+		if r.record.dataset > 0 {
+			dataset = fmt.Sprintf(", data set %d", r.record.dataset)
 		}
 		return fmt.Sprintf("save epoch %d%s, master %d, target %d, members%s, W %d",
-			q.record.epoch, dataset, q.record.master, q.record.target, listed(q.record.members[:], func(r reference) bool { return r.pod != 0 }), q.record.effective)
+			r.record.epoch, dataset, r.record.master, r.record.target, listed(r.record.members[:], func(member reference) bool { return member.pod != 0 }), r.record.effective)
 	case admitEffect:
-		return fmt.Sprintf("admit at %d%s", q.node, listed(q.admits[:], func(run id) bool { return run != 0 }))
+		return fmt.Sprintf("admit at %d%s", r.node, listed(r.admits[:], func(run id) bool { return run != 0 }))
 	case unchangedEffect:
 		return "ask for the record"
 	case stampsUnchangedEffect:
 		return "ask for the stamps"
 	case minEffect:
-		return fmt.Sprintf("set W of %d to %d", q.node, q.w)
+		return fmt.Sprintf("set W of %d to %d", r.node, r.w)
 	}
 	words := map[effect]string{fenceEffect: "fence", followEffect: "attach", promoteEffect: "promote", pinEffect: "pin", killOthersEffect: "kill others at", stampEffect: "stamp"}
-	return fmt.Sprintf("%s %d", words[q.effect], q.node)
+	return fmt.Sprintf("%s %d", words[r.effect], r.node)
 }
 
 func listed[T any](list []T, counts func(T) bool) string {
@@ -47,20 +47,20 @@ func listed[T any](list []T, counts func(T) bool) string {
 }
 
 // noting is a pass whose requests are answered at once, and what is done, in order.
-func (u *model) noting() (*pass, *[]string) {
-	var m *modelPass
+func (m *model) noting() (*pass, *[]string) {
+	var played *modelPass
 	var done []string
-	m = newModelPass(u.read(), func(q request) reply {
+	played = newModelPass(m.read(), func(q request) reply {
 		if q.effect != lookEffect {
 			done = append(done, q.describe())
 		}
-		return u.answer(q, &m.read)
+		return m.answer(q, &played.read)
 	})
-	m.pass.ask(quiet)
-	for i := range m.pass.Nodes {
-		m.pass.Nodes[i].LoginSent = true
+	played.pass.ask(quiet)
+	for i := range played.pass.Nodes {
+		played.pass.Nodes[i].LoginSent = true
 	}
-	return m.pass, &done
+	return played.pass, &done
 }
 
 // masterDies, and its replicas are fenced.
@@ -168,9 +168,9 @@ type deadlineRecorder struct {
 	left time.Duration
 }
 
-func (l *deadlineRecorder) Fence(ctx context.Context) error {
+func (d *deadlineRecorder) Fence(ctx context.Context) error {
 	if end, limited := ctx.Deadline(); limited {
-		l.left = time.Until(end)
+		d.left = time.Until(end)
 	}
 	return nil
 }
@@ -243,9 +243,9 @@ type writeBeforeMinReplicas struct {
 	master *process
 }
 
-func (l writeBeforeMinReplicas) SetMinReplicas(ctx context.Context, w int32) error {
-	l.master.data += "d"
-	return l.server.SetMinReplicas(ctx, w)
+func (w writeBeforeMinReplicas) SetMinReplicas(ctx context.Context, minimum int32) error {
+	w.master.data += "d"
+	return w.server.SetMinReplicas(ctx, minimum)
 }
 
 // A write that was confirmed under the lower W must be with all before the record says a higher.

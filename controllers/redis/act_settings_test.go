@@ -19,14 +19,14 @@ type configRecorder struct {
 	fail     error
 }
 
-func (o *configRecorder) Configure(_ context.Context, directive, value string) error {
-	o.commands = append(o.commands, directive+" "+value)
-	return o.fail
+func (c *configRecorder) Configure(_ context.Context, directive, value string) error {
+	c.commands = append(c.commands, directive+" "+value)
+	return c.fail
 }
 
-func (o *configRecorder) SaveSnapshot(context.Context) error {
-	o.commands = append(o.commands, "save")
-	return o.fail
+func (c *configRecorder) SaveSnapshot(context.Context) error {
+	c.commands = append(c.commands, "save")
+	return c.fail
 }
 
 // What was appended is in a snapshot before a server stops appending.

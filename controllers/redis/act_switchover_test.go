@@ -76,9 +76,9 @@ type writeBeforeFence struct {
 	master *process
 }
 
-func (p writeBeforeFence) Fence(ctx context.Context) error {
-	p.master.data += "d"
-	return p.server.Fence(ctx)
+func (w writeBeforeFence) Fence(ctx context.Context) error {
+	w.master.data += "d"
+	return w.server.Fence(ctx)
 }
 
 // What the old master took before its fence is waited for, or nobody is promoted.

@@ -19,38 +19,38 @@ type scripted struct {
 	onSource func(wanted bool) // the pod that serves a backup is made, or deleted
 }
 
-func (e scripted) save(context.Context) error {
-	if e.onSave == nil {
+func (s scripted) save(context.Context) error {
+	if s.onSave == nil {
 		return nil
 	}
-	return e.onSave()
+	return s.onSave()
 }
 
-func (e scripted) checkUnchanged(context.Context) error { return e.changed }
+func (s scripted) checkUnchanged(context.Context) error { return s.changed }
 
-func (e scripted) checkStamps(context.Context) error { return e.stamped }
+func (s scripted) checkStamps(context.Context) error { return s.stamped }
 
-func (e scripted) writeStamp(_ context.Context, node string, s topology.Stamp) error {
-	if e.onStamp == nil {
+func (s scripted) writeStamp(_ context.Context, node string, stamp topology.Stamp) error {
+	if s.onStamp == nil {
 		return nil
 	}
-	return e.onStamp(node, s)
+	return s.onStamp(node, stamp)
 }
 
-func (e scripted) deletePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
-	if e.onRemove != nil {
-		e.onRemove(name)
+func (s scripted) deletePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
+	if s.onRemove != nil {
+		s.onRemove(name)
 	}
 	return nil
 }
 
-func (e scripted) createSource(context.Context) error { return e.setSource(true) }
+func (s scripted) createSource(context.Context) error { return s.setSource(true) }
 
-func (e scripted) deleteSource(context.Context) error { return e.setSource(false) }
+func (s scripted) deleteSource(context.Context) error { return s.setSource(false) }
 
-func (e scripted) setSource(wanted bool) error {
-	if e.onSource != nil {
-		e.onSource(wanted)
+func (s scripted) setSource(wanted bool) error {
+	if s.onSource != nil {
+		s.onSource(wanted)
 	}
 	return nil
 }

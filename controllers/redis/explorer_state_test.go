@@ -181,21 +181,21 @@ func (s *state) newOperator() operator {
 }
 
 // age what the operator knows. It hears a server that it can reach all the time.
-func (k *operatorMemory) age(u *model) {
-	for i := range k.servers {
-		p := u.processOf(k.servers[i].pod)
-		if heard := p != nil && p.alive && !p.hung && u.canReach(p.node, operatorSide); !heard && k.servers[i].heard == justNow {
-			k.servers[i].heard = longAgo
+func (o *operatorMemory) age(u *model) {
+	for i := range o.servers {
+		p := u.processOf(o.servers[i].pod)
+		if heard := p != nil && p.alive && !p.hung && u.canReach(p.node, operatorSide); !heard && o.servers[i].heard == justNow {
+			o.servers[i].heard = longAgo
 		}
 		if p == nil || !p.linked { // its login has led nowhere
-			k.servers[i].knowsLogin = 0
+			o.servers[i].knowsLogin = 0
 		}
 	}
-	if k.fenced == justNow {
-		k.fenced = longAgo
+	if o.fenced == justNow {
+		o.fenced = longAgo
 	}
-	if k.cutOff == justNow {
-		k.cutOff = longAgo
+	if o.cutOff == justNow {
+		o.cutOff = longAgo
 	}
 }
 

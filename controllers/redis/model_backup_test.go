@@ -46,8 +46,8 @@ func (r roleReply) said() source.Replication {
 }
 
 // roleOf asks the server in a node's pod. A backup reaches every server that answers anybody.
-func (u *model) roleOf(node int8) roleReply {
-	p := u.processOf(u.pods[node])
+func (m *model) roleOf(node int8) roleReply {
+	p := m.processOf(m.pods[node])
 	if p == nil || !p.alive || p.isStuck() {
 		return roleReply{}
 	}
@@ -55,22 +55,22 @@ func (u *model) roleOf(node int8) roleReply {
 }
 
 // readerTransitions are a backup's next steps.
-func (u *model) readerTransitions(b budget, add func(action, int8, int8)) {
-	switch r := &u.reader; {
-	case r.pod == 0 && u.readers < b.readers:
+func (m *model) readerTransitions(b budget, add func(action, int8, int8)) {
+	switch r := &m.reader; {
+	case r.pod == 0 && m.readers < b.readers:
 		add(readerBegan, 0, 0)
 	case r.pod == 0:
 	case r.from.pod != 0:
 		add(readerEnded, 0, 0)
-	case r.asked < u.nodes:
+	case r.asked < m.nodes:
 		add(readerAsked, r.asked, 0)
 	case r.chosen >= 0:
-		if p := u.processOf(u.pods[r.chosen]); p == nil || !p.isStuck() { // else it is waited for
+		if p := m.processOf(m.pods[r.chosen]); p == nil || !p.isStuck() { // else it is waited for
 			add(readerRead, r.chosen, 0)
 		}
 	default:
-		for node := range u.nodes {
-			now := u.roleOf(node) // over the connection that was opened before
+		for node := range m.nodes {
+			now := m.roleOf(node) // over the connection that was opened before
 			if before := r.said[node]; before.run != 0 && before.run == now.run && before.said().Follows(r.barrier.said()) && now.said().Has(r.barrier.said()) {
 				add(readerChose, node, 0)
 			}
@@ -78,20 +78,20 @@ func (u *model) readerTransitions(b budget, add func(action, int8, int8)) {
 	}
 }
 
-func (u *model) beginReader() {
-	u.readers++
-	u.reader = reader{pod: u.next(), chosen: -1, must: u.confirmed, history: u.record.history}
+func (m *model) beginReader() {
+	m.readers++
+	m.reader = reader{pod: m.next(), chosen: -1, must: m.confirmed, history: m.record.history}
 }
 
 // askForReader asks a server for its role. Once all were asked, there must be one master; that is read if nobody follows it.
-func (u *model) askForReader(node int8) {
-	r := &u.reader
-	r.said[node], r.asked = u.roleOf(node), node+1
-	if r.asked < u.nodes {
+func (m *model) askForReader(node int8) {
+	r := &m.reader
+	r.said[node], r.asked = m.roleOf(node), node+1
+	if r.asked < m.nodes {
 		return
 	}
 	masters := 0
-	for n, one := range r.said[:u.nodes] {
+	for n, one := range r.said[:m.nodes] {
 		if one.run != 0 && one.master {
 			masters++
 			r.barrier, r.chosen = one, int8(n) //nolint:gosec // a few
@@ -101,83 +101,83 @@ func (u *model) askForReader(node int8) {
 	switch {
 	case masters != 1 || !r.barrier.said().IsOf(historyName(r.history)):
 		*r = reader{}
-	case slices.ContainsFunc(r.said[:u.nodes], follows):
+	case slices.ContainsFunc(r.said[:m.nodes], follows):
 		r.chosen = -1
 	}
 }
 
 // readForReader has the chosen server give its data, as the function syncCommand of Redis' replication.c does for PSYNC. The
 // connection leads to the process that was asked, and to no other.
-func (u *model) readForReader() {
-	r := &u.reader
-	p, said := u.processOf(u.pods[r.chosen]), r.said[r.chosen]
+func (m *model) readForReader() {
+	r := &m.reader
+	p, said := m.processOf(m.pods[r.chosen]), r.said[r.chosen]
 	if p == nil || !p.alive || p.run != said.run || !p.master && !p.linked {
 		*r = reader{}
 		return
 	}
 	if !p.pinned { // a new history
-		if u.record.recordedMaster == (reference{p.pod, p.run}) && u.record.history == p.history {
-			u.violate("a backup changes the history of node %d, which is on record", p.node)
+		if m.record.recordedMaster == (reference{p.pod, p.run}) && m.record.history == p.history {
+			m.violate("a backup changes the history of node %d, which is on record", p.node)
 		}
-		p.pinned, p.history, p.former, p.formerAt = true, u.next(), 0, 0
+		p.pinned, p.history, p.former, p.formerAt = true, m.next(), 0, 0
 	}
 	if !said.said().MayGive(historyName(p.history), int64(p.offset()), r.barrier.said()) {
 		*r = reader{}
 		return
 	}
 	for _, operation := range r.must { // what all have lost since, a backup lacks as well
-		if strings.ContainsRune(u.confirmed, operation) && !strings.ContainsRune(p.data, operation) {
-			u.violate("a backup reads node %d, which lacks the write %q that was confirmed when it began", p.node, string(operation))
+		if strings.ContainsRune(m.confirmed, operation) && !strings.ContainsRune(p.data, operation) {
+			m.violate("a backup reads node %d, which lacks the write %q that was confirmed when it began", p.node, string(operation))
 		}
 	}
 	*r = reader{pod: r.pod, chosen: r.chosen, asked: r.asked, from: reference{p.pod, p.run}}
 	if readerListens() { // and acknowledges, as a replica does
 		r.data = p.data
-		u.confirm(p)
+		m.confirm(p)
 	}
 }
 
 // isReaderIndependent reports whether a step of a backup and a command to a process come to the same in any order. What is confirmed
 // when it begins is compared only with what is still confirmed when it reads.
-func (u *model) isReaderIndependent(t transition, q request, x *process) bool {
+func (m *model) isReaderIndependent(t transition, q request, x *process) bool {
 	switch t.action {
 	case readerBegan:
 		return true
 	case readerEnded:
 		return q.effect != expelEffect
 	}
-	p := u.processOf(u.pods[t.a])
+	p := m.processOf(m.pods[t.a])
 	return p == nil || isApart(p, x, q)
 }
 
 // dropReader ends a backup that a process feeds, as that ends or goes on with another history.
-func (u *model) dropReader(p *process) {
-	if r := &u.reader; r.from.pod != 0 && r.from.pod == p.pod {
+func (m *model) dropReader(p *process) {
+	if r := &m.reader; r.from.pod != 0 && r.from.pod == p.pod {
 		*r = reader{}
 	}
 }
 
 // expelReader ends a backup as the operator ends whoever is logged in like one. It must not mean the backup.
-func (u *model) expelReader(p *process, meant id) {
-	if r := &u.reader; r.pod != 0 && meant == r.pod {
-		u.violate("a backup of node %d is expelled", p.node)
+func (m *model) expelReader(p *process, meant id) {
+	if r := &m.reader; r.pod != 0 && meant == r.pod {
+		m.violate("a backup of node %d is expelled", p.node)
 	}
-	u.dropReader(p)
+	m.dropReader(p)
 }
 
 // checkReaderCounts checks that a backup is not the one that an operation still needs: so many replicas have it.
-func (u *model) checkReaderCounts(m *process, operation rune, replicas, needed int) {
-	isNew := !strings.ContainsRune(u.confirmed, operation)
-	if r := &u.reader; isNew && replicas == needed-1 && r.from.pod == m.pod && strings.ContainsRune(r.data, operation) {
-		u.violate("the write %q at node %d is confirmed by a backup", string(operation), m.node)
+func (m *model) checkReaderCounts(master *process, operation rune, replicas, needed int) {
+	isNew := !strings.ContainsRune(m.confirmed, operation)
+	if r := &m.reader; isNew && replicas == needed-1 && r.from.pod == master.pod && strings.ContainsRune(r.data, operation) {
+		m.violate("the write %q at node %d is confirmed by a backup", string(operation), master.node)
 	}
 }
 
 // checkRests checks that a set at rest stays as it is on record, though another operator may take over.
-func (u *model) checkRests(next savedRecord) {
-	now := u.record
-	if now.holder, now.version = next.holder, next.version; u.rests && now != next {
-		u.violate("the record of a set at rest changes from %+v to %+v", now, next)
+func (m *model) checkRests(next savedRecord) {
+	now := m.record
+	if now.holder, now.version = next.holder, next.version; m.rests && now != next {
+		m.violate("the record of a set at rest changes from %+v to %+v", now, next)
 	}
 }
 

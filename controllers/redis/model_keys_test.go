@@ -132,9 +132,9 @@ func (k *keyWriter) operator(o *operator, u *model) {
 }
 
 // forget what processes were told that have ended: nobody meets them again.
-func (r *operatorMemory) forget(u *model) {
-	for i := range r.servers {
-		one := &r.servers[i]
+func (o *operatorMemory) forget(u *model) {
+	for i := range o.servers {
+		one := &o.servers[i]
 		if p := u.processOf(one.pod); p == nil || p.run != one.othersKilled {
 			one.othersKilled = 0
 		}

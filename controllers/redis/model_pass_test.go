@@ -35,8 +35,8 @@ type reading struct {
 	asksNoGhost bool
 }
 
-func (u *model) read() reading {
-	return reading{u.storage, u.snapshots, u.nodes, u.record, u.pods, u.stamps, u.source.pod, u.source.pod != 0 && !u.source.alive, u.asksNoGhost}
+func (m *model) read() reading {
+	return reading{m.storage, m.snapshots, m.nodes, m.record, m.pods, m.stamps, m.source.pod, m.source.pod != 0 && !m.source.alive, m.asksNoGhost}
 }
 
 // operatorMemory is what an operator keeps from pass to pass, in classes of time: a moment ago,
@@ -104,14 +104,14 @@ type modelPass struct {
 }
 
 // connectionTo gives the connection to a pod's server.
-func (p *modelPass) connectionTo(pod id) *connection {
-	for i := range p.connections {
-		if p.connections[i].pod == pod {
-			return &p.connections[i]
+func (m *modelPass) connectionTo(pod id) *connection {
+	for i := range m.connections {
+		if m.connections[i].pod == pod {
+			return &m.connections[i]
 		}
 	}
-	p.connections = append(p.connections, connection{pod: pod, redial: true})
-	return &p.connections[len(p.connections)-1]
+	m.connections = append(m.connections, connection{pod: pod, redial: true})
+	return &m.connections[len(m.connections)-1]
 }
 
 var quiet = log.IntoContext(context.Background(), logr.Discard())
@@ -156,14 +156,14 @@ func newModelPass(read reading, ask func(request) reply) *modelPass {
 }
 
 // direct is a pass whose requests are answered at once. No other operator is connected.
-func (u *model) direct() *pass {
-	var m *modelPass
-	m = newModelPass(u.read(), func(q request) reply { return u.answer(q, &m.read) })
-	m.pass.ask(quiet)
-	for _, node := range m.pass.addressable() {
+func (m *model) direct() *pass {
+	var played *modelPass
+	played = newModelPass(m.read(), func(q request) reply { return m.answer(q, &played.read) })
+	played.pass.ask(quiet)
+	for _, node := range played.pass.addressable() {
 		node.OthersKilled = true
 	}
-	return m.pass
+	return played.pass
 }
 
 // playPass plays one pass, and gives what it did and what the operator knows after it.
@@ -201,9 +201,9 @@ func playPass(read reading, known operatorMemory, ask func(request, *reading) re
 	return next, operatorMemoryOf(p, read), err
 }
 
-func (k operatorMemory) recall(known *objectMemory) {
-	known.fencedSince, known.cutOffSince = k.fenced.time(), k.cutOff.time()
-	for _, one := range k.servers {
+func (o operatorMemory) recall(known *objectMemory) {
+	known.fencedSince, known.cutOffSince = o.fenced.time(), o.cutOff.time()
+	for _, one := range o.servers {
 		if one.pod != 0 {
 			known.watched.contacts[address(one.pod)] = contact{lastReply: one.heard.time(), wasSilent: one.mute}
 			if one.othersKilled != 0 {
@@ -238,49 +238,49 @@ func operatorMemoryOf(p *pass, read reading) operatorMemory {
 	return after
 }
 
-func (p *modelPass) send(q request) error {
-	if p.ask(q).failed {
+func (m *modelPass) send(q request) error {
+	if m.ask(q).failed {
 		return errNoAnswer
 	}
 	return nil
 }
 
-func (p *modelPass) save(context.Context) error {
-	return p.send(request{modelCommand: modelCommand{effect: saveEffect}, record: recordOf(p.pass.redis, p.read.record)})
+func (m *modelPass) save(context.Context) error {
+	return m.send(request{modelCommand: modelCommand{effect: saveEffect}, record: recordOf(m.pass.redis, m.read.record)})
 }
 
-func (p *modelPass) checkUnchanged(context.Context) error {
-	return p.send(request{modelCommand: modelCommand{effect: unchangedEffect}})
+func (m *modelPass) checkUnchanged(context.Context) error {
+	return m.send(request{modelCommand: modelCommand{effect: unchangedEffect}})
 }
 
-func (p *modelPass) checkStamps(context.Context) error {
-	return p.send(request{modelCommand: modelCommand{effect: stampsUnchangedEffect}})
+func (m *modelPass) checkStamps(context.Context) error {
+	return m.send(request{modelCommand: modelCommand{effect: stampsUnchangedEffect}})
 }
 
-func (p *modelPass) writeStamp(_ context.Context, name string, s topology.Stamp) error {
-	p.pass.Volumes[name] = topology.Volume{Stamp: s}
-	return p.send(request{modelCommand: modelCommand{effect: stampEffect}, node: int8(config.Ordinal(name)), label: modelStampOf(s)}) //nolint:gosec // a few
+func (m *modelPass) writeStamp(_ context.Context, name string, s topology.Stamp) error {
+	m.pass.Volumes[name] = topology.Volume{Stamp: s}
+	return m.send(request{modelCommand: modelCommand{effect: stampEffect}, node: int8(config.Ordinal(name)), label: modelStampOf(s)}) //nolint:gosec // a few
 }
 
-func (p *modelPass) deletePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
+func (m *modelPass) deletePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
 	n := int8(config.Ordinal(name)) //nolint:gosec // a few
-	m, _ := p.pass.Find(name)
-	return p.send(request{modelCommand: modelCommand{effect: removeEffect}, node: n, pod: p.read.pods[n], ofBusy: m.IsBusy()})
+	node, _ := m.pass.Find(name)
+	return m.send(request{modelCommand: modelCommand{effect: removeEffect}, node: n, pod: m.read.pods[n], ofBusy: node.IsBusy()})
 }
 
-func (p *modelPass) createSource(context.Context) error {
-	return p.send(request{modelCommand: modelCommand{effect: createSourceEffect}})
+func (m *modelPass) createSource(context.Context) error {
+	return m.send(request{modelCommand: modelCommand{effect: createSourceEffect}})
 }
 
-func (p *modelPass) deleteSource(context.Context) error {
-	return p.send(request{modelCommand: modelCommand{effect: deleteSourceEffect}, pod: p.read.source})
+func (m *modelPass) deleteSource(context.Context) error {
+	return m.send(request{modelCommand: modelCommand{effect: deleteSourceEffect}, pod: m.read.source})
 }
 
-func (p *modelPass) route(context.Context) (led bool, err error) {
-	if p.pass.redis.Status.Master == "" {
+func (m *modelPass) route(context.Context) (led bool, err error) {
+	if m.pass.redis.Status.Master == "" {
 		return true, nil
 	}
-	err = p.send(request{modelCommand: modelCommand{effect: routeEffect}, node: int8(config.Ordinal(p.pass.redis.Status.Master))}) //nolint:gosec // a few
+	err = m.send(request{modelCommand: modelCommand{effect: routeEffect}, node: int8(config.Ordinal(m.pass.redis.Status.Master))}) //nolint:gosec // a few
 	return err == nil, err
 }
 

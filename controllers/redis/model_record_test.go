@@ -75,35 +75,35 @@ func referenceTo(p cachev1alpha1.RedisProcess) reference {
 }
 
 // object is the shipped form of a record.
-func (r savedRecord) object(storage bool) *cachev1alpha1.Redis {
+func (s savedRecord) object(storage bool) *cachev1alpha1.Redis {
 	o := &cachev1alpha1.Redis{}
 	o.Name, o.UID = "a", "a"
-	o.Spec.Size, o.Spec.Hibernate = ptr.To(int32(r.size)), r.sleep
-	o.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To(int32(r.w))}
+	o.Spec.Size, o.Spec.Hibernate = ptr.To(int32(s.size)), s.sleep
+	o.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To(int32(s.w))}
 	if storage {
 		o.Spec.Storage = &cachev1alpha1.RedisStorage{}
 	}
-	if r.bootstrap {
+	if s.bootstrap {
 		o.Spec.Bootstrap = &cachev1alpha1.RedisBootstrap{}
 	}
-	o.Status.Restore = r.restoreStatus()
-	o.Status.Epoch, o.Status.Master, o.Status.TargetMaster = int64(r.epoch), nodeNamed(r.master), nodeNamed(r.target)
-	o.Status.HolderIdentity, o.Status.DatasetEpoch = operatorName(r.holder), int64(r.dataset)
-	if r.changed {
-		o.Status.LastFailover = &cachev1alpha1.RedisFailover{From: nodeNamed(r.from), FromPodUID: podUID(r.fromPod), To: nodeNamed(r.to)}
-		if r.cutOff > 0 {
-			o.Status.LastFailover.Reason, o.Status.LastFailover.Epoch = commonv1.ReasonMasterCutOff, int64(r.cutOff)
+	o.Status.Restore = s.restoreStatus()
+	o.Status.Epoch, o.Status.Master, o.Status.TargetMaster = int64(s.epoch), nodeNamed(s.master), nodeNamed(s.target)
+	o.Status.HolderIdentity, o.Status.DatasetEpoch = operatorName(s.holder), int64(s.dataset)
+	if s.changed {
+		o.Status.LastFailover = &cachev1alpha1.RedisFailover{From: nodeNamed(s.from), FromPodUID: podUID(s.fromPod), To: nodeNamed(s.to)}
+		if s.cutOff > 0 {
+			o.Status.LastFailover.Reason, o.Status.LastFailover.Epoch = commonv1.ReasonMasterCutOff, int64(s.cutOff)
 		}
-		if r.routed {
+		if s.routed {
 			o.Status.LastFailover.RoutedAt = &metav1.MicroTime{Time: present}
 		}
 	}
-	if !r.hasReplication {
+	if !s.hasReplication {
 		return o
 	}
-	rep := &cachev1alpha1.RedisReplication{Epoch: int64(r.recordEpoch), ReplID: historyName(r.history), FormerReplID: historyName(r.former), StartOffset: int64(r.startOffset),
-		Master: r.recordedMaster.process(r.recordedMasterNode), EffectiveMinReplicas: int32(r.effective)}
-	for n, member := range r.members {
+	rep := &cachev1alpha1.RedisReplication{Epoch: int64(s.recordEpoch), ReplID: historyName(s.history), FormerReplID: historyName(s.former), StartOffset: int64(s.startOffset),
+		Master: s.recordedMaster.process(s.recordedMasterNode), EffectiveMinReplicas: int32(s.effective)}
+	for n, member := range s.members {
 		if member.pod != 0 {
 			rep.SyncSet = append(rep.SyncSet, member.process(int8(n))) //nolint:gosec // a few
 		}
@@ -143,8 +143,8 @@ func recordOf(o *cachev1alpha1.Redis, read savedRecord) savedRecord {
 	return r
 }
 
-func (l modelStamp) stamp() topology.Stamp {
-	return topology.Stamp{Epoch: int64(l.epoch), ReplID: historyName(l.history), Standing: l.standing}
+func (m modelStamp) stamp() topology.Stamp {
+	return topology.Stamp{Epoch: int64(m.epoch), ReplID: historyName(m.history), Standing: m.standing}
 }
 
 func modelStampOf(s topology.Stamp) modelStamp {

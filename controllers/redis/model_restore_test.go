@@ -14,34 +14,34 @@ import (
 const backedUpWrite = "R"
 
 // createSource makes the pod that serves the backup.
-func (u *model) createSource() {
-	if u.source.pod == 0 {
-		u.source = process{node: operatorSide, pod: u.next(), run: u.next(), alive: true, master: true, history: u.next(), data: backedUpWrite, start: 1}
+func (m *model) createSource() {
+	if m.source.pod == 0 {
+		m.source = process{node: operatorSide, pod: m.next(), run: m.next(), alive: true, master: true, history: m.next(), data: backedUpWrite, start: 1}
 	}
 }
 
 // deleteSource deletes the pod that serves the backup, if it is that one.
-func (u *model) deleteSource(pod id) {
-	if u.source.pod == pod {
-		u.endSource()
-		u.source = process{}
+func (m *model) deleteSource(pod id) {
+	if m.source.pod == pod {
+		m.endSource()
+		m.source = process{}
 	}
 }
 
 // endSource ends the server in it.
-func (u *model) endSource() {
-	u.unlink(&u.source)
-	u.source.alive = false
+func (m *model) endSource() {
+	m.unlink(&m.source)
+	m.source.alive = false
 }
 
 // beganWithBackup checks the first master of a set that is to begin with a backup: it has that, and from then on nothing else has.
-func (u *model) beganWithBackup(p *process) {
+func (m *model) beganWithBackup(p *process) {
 	switch {
-	case !u.record.bootstrap || u.restored:
+	case !m.record.bootstrap || m.restored:
 	case !strings.Contains(p.data, backedUpWrite):
-		u.violate("node %d was promoted without the backup", p.node)
+		m.violate("node %d was promoted without the backup", p.node)
 	default:
-		u.restored, u.confirmed = true, u.confirmed+backedUpWrite
+		m.restored, m.confirmed = true, m.confirmed+backedUpWrite
 	}
 }
 
@@ -60,33 +60,33 @@ func sourceOf(read reading) *topology.Source {
 var restorePhases = [...]cachev1alpha1.RedisRestorePhase{"", cachev1alpha1.RedisRestoreFetching, cachev1alpha1.RedisRestoreLoading, cachev1alpha1.RedisRestoreCompleted}
 
 // restoreStatus is the shipped form of how far the loading is.
-func (r savedRecord) restoreStatus() *cachev1alpha1.RedisRestore {
-	if r.restore == 0 {
+func (s savedRecord) restoreStatus() *cachev1alpha1.RedisRestore {
+	if s.restore == 0 {
 		return nil
 	}
-	s := &cachev1alpha1.RedisRestore{Phase: restorePhases[r.restore], ReplID: historyName(r.restoreHistory)}
-	if r.loader.pod != 0 {
-		p := r.loader.process(0)
-		s.Loader = &p
+	status := &cachev1alpha1.RedisRestore{Phase: restorePhases[s.restore], ReplID: historyName(s.restoreHistory)}
+	if s.loader.pod != 0 {
+		p := s.loader.process(0)
+		status.Loader = &p
 	}
-	return s
+	return status
 }
 
 // noteRestore is the model's form of it.
-func (r *savedRecord) noteRestore(s *cachev1alpha1.RedisRestore) {
-	if s == nil {
+func (s *savedRecord) noteRestore(status *cachev1alpha1.RedisRestore) {
+	if status == nil {
 		return
 	}
 	for i, phase := range restorePhases {
-		if phase == s.Phase {
-			r.restore = int8(i) //nolint:gosec // a few
+		if phase == status.Phase {
+			s.restore = int8(i) //nolint:gosec // a few
 		}
 	}
-	if s.ReplID != "" {
-		r.restoreHistory = idIn(s.ReplID)
+	if status.ReplID != "" {
+		s.restoreHistory = idIn(status.ReplID)
 	}
-	if s.Loader != nil {
-		r.loader = referenceTo(*s.Loader)
+	if status.Loader != nil {
+		s.loader = referenceTo(*status.Loader)
 	}
 }
 

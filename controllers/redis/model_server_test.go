@@ -91,43 +91,43 @@ type reply struct {
 var errNoAnswer = errors.New("no answer")
 
 // answer a request as the servers and the API server do.
-func (u *model) answer(q request, read *reading) reply {
+func (m *model) answer(q request, read *reading) reply {
 	switch q.effect {
 	case saveEffect:
-		return reply{failed: !u.save(q.record, read)}
+		return reply{failed: !m.save(q.record, read)}
 	case unchangedEffect:
-		return reply{failed: read.record.version != u.record.version}
+		return reply{failed: read.record.version != m.record.version}
 	case stampsUnchangedEffect:
-		return reply{failed: read.stamps != u.stamps}
+		return reply{failed: read.stamps != m.stamps}
 	case stampEffect:
-		if u.stamps[q.node] != read.stamps[q.node] {
+		if m.stamps[q.node] != read.stamps[q.node] {
 			return reply{failed: true}
 		}
-		u.stamps[q.node], read.stamps[q.node] = q.label, q.label
+		m.stamps[q.node], read.stamps[q.node] = q.label, q.label
 	case removeEffect:
-		u.spareBusy(q)
-		if u.pods[q.node] == q.pod {
-			u.replace(q.node, false)
+		m.spareBusy(q)
+		if m.pods[q.node] == q.pod {
+			m.replace(q.node, false)
 		}
 	case routeEffect:
-		u.service = q.node
+		m.service = q.node
 	case createSourceEffect:
-		u.createSource()
+		m.createSource()
 	case deleteSourceEffect:
-		u.deleteSource(q.pod)
+		m.deleteSource(q.pod)
 	default:
-		return u.reply(q)
+		return m.reply(q)
 	}
 	return reply{}
 }
 
 // reply as the pod's server does, or nobody.
-func (u *model) reply(q request) reply {
-	p := u.processOf(q.pod)
+func (m *model) reply(q request) reply {
+	p := m.processOf(q.pod)
 	switch {
 	case p == nil || !p.alive:
 		return reply{failed: true, sight: modelView{answer: wire.Refused}}
-	case !u.canReach(operatorSide, p.node), !q.redial && q.run != p.run:
+	case !m.canReach(operatorSide, p.node), !q.redial && q.run != p.run:
 		return reply{failed: true}
 	case p.hung:
 		if q.effect != lookEffect && q.effect != killOthersEffect && p.held.effect == lookEffect { // it arrives, nobody knows when
@@ -139,49 +139,49 @@ func (u *model) reply(q request) reply {
 	case p.busy:
 		return reply{failed: true}
 	case q.effect == lookEffect:
-		return reply{sight: u.see(p)}
+		return reply{sight: m.see(p)}
 	case q.effect == promoteEffect:
-		u.spareBusy(q)
-		u.promoted(p, q.forced)
+		m.spareBusy(q)
+		m.promoted(p, q.forced)
 	}
-	u.execute(p, q.modelCommand)
+	m.execute(p, q.modelCommand)
 	return reply{}
 }
 
 // spareBusy records a violation if a pass replaces what it has seen to be busy.
-func (u *model) spareBusy(q request) {
+func (m *model) spareBusy(q request) {
 	if q.ofBusy {
-		u.violate("node %d %s although a server was seen to be busy", q.node, effectNames[q.effect])
+		m.violate("node %d %s although a server was seen to be busy", q.node, effectNames[q.effect])
 	}
 }
 
 // save the record, unless somebody has changed it since it was read.
-func (u *model) save(next savedRecord, read *reading) bool {
+func (m *model) save(next savedRecord, read *reading) bool {
 	next.size, next.w, next.sleep, next.version = read.record.size, read.record.w, read.record.sleep, read.record.version
 	next.bootstrap = read.record.bootstrap
 	if next == read.record { // nothing is written
-		return read.record.version == u.record.version
+		return read.record.version == m.record.version
 	}
-	if read.record.version != u.record.version {
+	if read.record.version != m.record.version {
 		return false
 	}
-	if next.epoch < u.record.epoch || next.hasReplication && u.record.hasReplication && next.recordEpoch < u.record.recordEpoch {
-		u.violate("the epoch fell from %d to %d", u.record.epoch, next.epoch)
+	if next.epoch < m.record.epoch || next.hasReplication && m.record.hasReplication && next.recordEpoch < m.record.recordEpoch {
+		m.violate("the epoch fell from %d to %d", m.record.epoch, next.epoch)
 	}
-	u.checkRests(next)
+	m.checkRests(next)
 	next.version++
-	if p := u.processOf(next.recordedMaster.pod); next.recordedMaster != u.record.recordedMaster && p != nil && p.alive && p.run == next.recordedMaster.run {
-		u.promoted(p, false)
+	if p := m.processOf(next.recordedMaster.pod); next.recordedMaster != m.record.recordedMaster && p != nil && p.alive && p.run == next.recordedMaster.run {
+		m.promoted(p, false)
 	}
-	u.record, read.record = next, next
-	for i := len(u.procs) - 1; u.asleep() && i >= 0; i-- { // the pods go
-		u.kill(&u.procs[i])
+	m.record, read.record = next, next
+	for i := len(m.procs) - 1; m.asleep() && i >= 0; i-- { // the pods go
+		m.kill(&m.procs[i])
 	}
 	return true
 }
 
 // execute carries out a command at a process.
-func (u *model) execute(p *process, q modelCommand) {
+func (m *model) execute(p *process, q modelCommand) {
 	switch q.effect {
 	case fenceEffect:
 		p.master, p.follows, p.linked, p.longUnlinked = false, 0, false, false
@@ -191,36 +191,36 @@ func (u *model) execute(p *process, q modelCommand) {
 		}
 		p.master, p.follows, p.login = false, q.to, q.login
 	case promoteEffect:
-		u.unlink(p)
-		p.former, p.formerAt, p.history = p.history, p.offset(), u.next()
+		m.unlink(p)
+		p.former, p.formerAt, p.history = p.history, p.offset(), m.next()
 		p.master, p.follows, p.linked, p.longUnlinked, p.minReplicas = true, 0, false, false, q.w
 	case pinEffect:
 		if !p.pinned {
-			p.pinned, p.history, p.former, p.formerAt = true, u.next(), 0, 0
+			p.pinned, p.history, p.former, p.formerAt = true, m.next(), 0, 0
 		}
 	case admitEffect:
 		p.admits = q.admits
-		for _, f := range u.attachedReplicas(p) {
+		for _, f := range m.attachedReplicas(p) {
 			f.linked = p.admits[f.node] != 0 // by another password of a user that is let in, a connection stays
 		}
 	case minEffect:
 		p.minReplicas = q.w
 	case serveEffect:
 		p.servesStale = true
-		u.answersReads(p)
+		m.answersReads(p)
 	case expelEffect:
-		u.expelReader(p, q.to)
+		m.expelReader(p, q.to)
 	}
 }
 
-func (u *model) see(p *process) modelView {
+func (m *model) see(p *process) modelView {
 	s := modelView{answer: wire.Reached, run: p.run, master: p.master, linked: p.linked, longUnlinked: p.longUnlinked, pinned: p.pinned, servesStale: p.servesStale, follows: p.follows, history: p.history,
 		former: p.former, formerAt: p.formerAt, offset: p.offset(), keys: int16(p.keys()), minReplicas: p.minReplicas} //nolint:gosec // a few
-	for i, f := range u.attachedReplicas(p) {
+	for i, f := range m.attachedReplicas(p) {
 		s.attached[i] = f.pod
 	}
-	if u.reader.from == (reference{p.pod, p.run}) {
-		s.reader, s.listens = u.reader.pod, readerListens()
+	if m.reader.from == (reference{p.pod, p.run}) {
+		s.reader, s.listens = m.reader.pod, readerListens()
 	}
 	return s
 }
@@ -238,17 +238,17 @@ type modelServer struct {
 	pod  id
 }
 
-func (s modelServer) command(e effect, change func(*request)) error {
-	q := request{modelCommand: modelCommand{effect: e, forced: s.forced}, node: s.node, pod: s.pod, run: s.connectionTo(s.pod).run}
+func (m modelServer) command(e effect, change func(*request)) error {
+	q := request{modelCommand: modelCommand{effect: e, forced: m.forced}, node: m.node, pod: m.pod, run: m.connectionTo(m.pod).run}
 	if change != nil {
 		change(&q)
 	}
-	return s.send(q)
+	return m.send(q)
 }
 
-func (s modelServer) Look(context.Context) wire.View {
-	over := s.connectionTo(s.pod)
-	seen := s.ask(request{modelCommand: modelCommand{effect: lookEffect}, node: s.node, pod: s.pod, run: over.run, redial: over.redial}).sight
+func (m modelServer) Look(context.Context) wire.View {
+	over := m.connectionTo(m.pod)
+	seen := m.ask(request{modelCommand: modelCommand{effect: lookEffect}, node: m.node, pod: m.pod, run: over.run, redial: over.redial}).sight
 	if over.redial {
 		over.run, over.redial = seen.run, false
 	}
@@ -259,7 +259,7 @@ func (s modelServer) Look(context.Context) wire.View {
 	default:
 		return wire.View{Answer: seen.answer}
 	}
-	keeps := s.pass.spec.UsesAppendOnly()
+	keeps := m.pass.spec.UsesAppendOnly()
 	v := wire.View{Answer: wire.Reached, RunID: runID(seen.run), Master: seen.master, LinkUp: seen.linked, ReplID: historyName(seen.history),
 		Offset: int64(seen.offset), FormerReplID: historyName(seen.former), FormerOffset: int64(seen.formerAt), Pinned: seen.pinned,
 		Keys: int64(seen.keys), MinReplicas: int32(seen.minReplicas), ServesStale: seen.servesStale, AOF: keeps, Rewritten: true}
@@ -289,31 +289,31 @@ func (s modelServer) Look(context.Context) wire.View {
 // knockedServer tells only whether it refuses.
 type knockedServer struct{ modelServer }
 
-func (s knockedServer) Look(ctx context.Context) wire.View {
-	if v := s.modelServer.Look(ctx); v.Answer == wire.Refused {
+func (k knockedServer) Look(ctx context.Context) wire.View {
+	if v := k.modelServer.Look(ctx); v.Answer == wire.Refused {
 		return v
 	}
 	return wire.View{}
 }
 
-func (s modelServer) Fence(context.Context) error { return s.command(fenceEffect, nil) }
+func (m modelServer) Fence(context.Context) error { return m.command(fenceEffect, nil) }
 
-func (s modelServer) Follow(_ context.Context, to string, as wire.Login) error {
-	return s.command(followEffect, func(q *request) { q.to, q.login = idIn(to), s.owner(as) })
+func (m modelServer) Follow(_ context.Context, to string, as wire.Login) error {
+	return m.command(followEffect, func(q *request) { q.to, q.login = idIn(to), m.owner(as) })
 }
 
 // owner of a login is a process that was seen, or is on record.
-func (s modelServer) owner(login wire.Login) id {
+func (m modelServer) owner(login wire.Login) id {
 	known, masters := make([]cachev1alpha1.RedisProcess, 0, 2*mostNodes), make([]string, 0, 2*mostNodes+2)
-	for _, m := range s.pass.Nodes {
-		known = append(known, m.Process())
+	for _, member := range m.pass.Nodes {
+		known = append(known, member.Process())
 	}
-	if rep := s.pass.redis.Status.Replication; rep != nil {
+	if rep := m.pass.redis.Status.Replication; rep != nil {
 		known = append(known, rep.SyncSet...)
 		masters = append(masters, rep.Master.RunID)
 	}
-	if s.pass.Source != nil {
-		masters = append(masters, s.pass.Source.Process().RunID)
+	if m.pass.Source != nil {
+		masters = append(masters, m.pass.Source.Process().RunID)
 	}
 	for _, p := range known {
 		masters = append(masters, p.RunID)
@@ -328,7 +328,7 @@ func (s modelServer) owner(login wire.Login) id {
 	}
 	for _, p := range known {
 		for _, master := range masters {
-			if s.pass.credentials.LoginOf(p, master) == login {
+			if m.pass.credentials.LoginOf(p, master) == login {
 				madeLogins.Store(login, madeLogin{p.Name, p.RunID, master})
 				return idIn(p.RunID)
 			}
@@ -343,46 +343,46 @@ var madeLogins sync.Map
 // madeLogin is what a login was made from.
 type madeLogin struct{ name, runID, master string }
 
-func (s modelServer) Promote(_ context.Context, w int32) error {
-	return s.command(promoteEffect, func(q *request) {
+func (m modelServer) Promote(_ context.Context, w int32) error {
+	return m.command(promoteEffect, func(q *request) {
 		q.w = int8(w) //nolint:gosec // a few
-		if rep := s.pass.redis.Status.Replication; rep != nil && s.pass.Ghost == nil {
-			q.ofBusy = s.pass.RecordedMaster(rep.Master).IsBusy()
+		if rep := m.pass.redis.Status.Replication; rep != nil && m.pass.Ghost == nil {
+			q.ofBusy = m.pass.RecordedMaster(rep.Master).IsBusy()
 		}
 	})
 }
 
-func (s modelServer) Pin(context.Context) error { return s.command(pinEffect, nil) }
+func (m modelServer) Pin(context.Context) error { return m.command(pinEffect, nil) }
 
-func (s modelServer) Admit(_ context.Context, _ []string, admitted []wire.Login) error {
-	return s.command(admitEffect, func(q *request) {
+func (m modelServer) Admit(_ context.Context, _ []string, admitted []wire.Login) error {
+	return m.command(admitEffect, func(q *request) {
 		for _, login := range admitted {
-			q.admits[config.Ordinal(login.User)] = s.owner(login)
+			q.admits[config.Ordinal(login.User)] = m.owner(login)
 		}
 	})
 }
 
-func (s modelServer) SetMinReplicas(_ context.Context, w int32) error {
-	return s.command(minEffect, func(q *request) { q.w = int8(w) }) //nolint:gosec // a few
+func (m modelServer) SetMinReplicas(_ context.Context, w int32) error {
+	return m.command(minEffect, func(q *request) { q.w = int8(w) }) //nolint:gosec // a few
 }
 
-func (s modelServer) KillOtherOperators(context.Context) error {
-	return s.command(killOthersEffect, nil)
+func (m modelServer) KillOtherOperators(context.Context) error {
+	return m.command(killOthersEffect, nil)
 }
 
 // KillUser tells whom the plan wants to end; a backup that is well may end with that.
-func (s modelServer) KillUser(_ context.Context, user string) error {
+func (m modelServer) KillUser(_ context.Context, user string) error {
 	if user != backup.RedisUser {
 		return nil
 	}
-	return s.command(expelEffect, func(q *request) {
-		for _, one := range s.expelled {
+	return m.command(expelEffect, func(q *request) {
+		for _, one := range m.expelled {
 			q.to = max(q.to, idIn(one)) // the latest: a reader comes after the nodes
 		}
 	})
 }
 
-func (s modelServer) ServeStale(context.Context) error { return s.command(serveEffect, nil) }
+func (m modelServer) ServeStale(context.Context) error { return m.command(serveEffect, nil) }
 
 func (modelServer) Pause(context.Context, time.Duration) error { return nil }
 
@@ -400,6 +400,6 @@ func (modelServer) Configure(context.Context, string, string) error { return nil
 
 func (modelServer) LoadCertificate(context.Context, wire.TLSFiles) (bool, error) { return true, nil }
 
-func (s modelServer) Redial() { s.connectionTo(s.pod).redial = true }
+func (m modelServer) Redial() { m.connectionTo(m.pod).redial = true }
 
 func (modelServer) Close() {}

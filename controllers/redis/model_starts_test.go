@@ -19,38 +19,38 @@ func formed(t *testing.T, nodes, w int8, storage bool) *model {
 }
 
 // runPasses runs an operator's passes while nothing else happens and replicas catch up.
-func (u *model) runPasses() (last topology.Verb) {
-	known := operatorMemory{identity: u.next()}
+func (m *model) runPasses() (last topology.Verb) {
+	known := operatorMemory{identity: m.next()}
 	for range 30 {
-		did, _ := u.runPass(&known)
+		did, _ := m.runPass(&known)
 		last = did.Do
 	}
 	return last
 }
 
 // runPass runs one pass, after which every replica has caught up and time has gone by.
-func (u *model) runPass(known *operatorMemory) (did topology.Step, err error) {
-	did, *known, err = playPass(u.read(), *known, u.answer)
+func (m *model) runPass(known *operatorMemory) (did topology.Step, err error) {
+	did, *known, err = playPass(m.read(), *known, m.answer)
 	for range 12 {
-		u.catchUp()
+		m.catchUp()
 	}
-	u.elapse()
-	known.age(u)
+	m.elapse()
+	known.age(m)
 	return did, err
 }
 
 // applyAll applies one transition after the other.
-func (u *model) applyAll(all ...transition) {
+func (m *model) applyAll(all ...transition) {
 	for _, one := range all {
-		u.apply(one)
+		m.apply(one)
 	}
 }
 
 // catchUp lets each replica hear one operation of its master.
-func (u *model) catchUp() {
-	for i := range u.procs {
-		if p := &u.procs[i]; p.alive && !p.master && p.follows != 0 {
-			u.sync(p)
+func (m *model) catchUp() {
+	for i := range m.procs {
+		if p := &m.procs[i]; p.alive && !p.master && p.follows != 0 {
+			m.sync(p)
 		}
 	}
 }

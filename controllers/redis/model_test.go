@@ -142,50 +142,50 @@ func cutIndex(a, b int8) int8 {
 	return b*(b-1)/2 + a
 }
 
-func (u *model) canReach(a, b int8) bool { return u.cuts&cutBit(a, b) == 0 }
+func (m *model) canReach(a, b int8) bool { return m.cuts&cutBit(a, b) == 0 }
 
-func (u *model) next() id { u.ids++; return u.ids }
+func (m *model) next() id { m.ids++; return m.ids }
 
-func (u *model) clone() *model {
-	c := *u
-	c.procs = append(make([]process, 0, len(u.procs)+1), u.procs...)
+func (m *model) clone() *model {
+	c := *m
+	c.procs = append(make([]process, 0, len(m.procs)+1), m.procs...)
 	return &c
 }
 
 // processOf gives the process of a pod.
-func (u *model) processOf(pod id) *process {
-	for i := range u.procs {
-		if pod != 0 && u.procs[i].pod == pod {
-			return &u.procs[i]
+func (m *model) processOf(pod id) *process {
+	for i := range m.procs {
+		if pod != 0 && m.procs[i].pod == pod {
+			return &m.procs[i]
 		}
 	}
-	if pod != 0 && u.source.pod == pod {
-		return &u.source
+	if pod != 0 && m.source.pod == pod {
+		return &m.source
 	}
 	return nil
 }
 
 // attachedReplicas gives the replicas that hear the process.
-func (u *model) attachedReplicas(p *process) []*process {
+func (m *model) attachedReplicas(p *process) []*process {
 	var list []*process
-	for i := range u.procs {
-		if f := &u.procs[i]; f.alive && f.linked && f.follows == p.pod {
+	for i := range m.procs {
+		if f := &m.procs[i]; f.alive && f.linked && f.follows == p.pod {
 			list = append(list, f)
 		}
 	}
 	return list
 }
 
-func (u *model) unlink(p *process) {
-	for _, f := range u.attachedReplicas(p) {
+func (m *model) unlink(p *process) {
+	for _, f := range m.attachedReplicas(p) {
 		f.linked = false
 	}
-	u.dropReader(p)
+	m.dropReader(p)
 }
 
-func (u *model) violate(format string, args ...any) {
-	if u.violation == "" {
-		u.violation = fmt.Sprintf(format, args...)
+func (m *model) violate(format string, args ...any) {
+	if m.violation == "" {
+		m.violation = fmt.Sprintf(format, args...)
 	}
 }
 
@@ -202,74 +202,74 @@ func newModel(nodes, w int8, storage bool) *model {
 }
 
 // start the server of a pod on its file: fenced, of no history that anybody knows.
-func (u *model) start(p *process) {
+func (m *model) start(p *process) {
 	file := *p
-	*p = process{node: p.node, pod: p.pod, run: u.next(), alive: true, history: u.next(), data: p.data, damaged: p.damaged,
+	*p = process{node: p.node, pod: p.pod, run: m.next(), alive: true, history: m.next(), data: p.data, damaged: p.damaged,
 		servesStale: bornServing}
-	u.answersReads(p)
+	m.answersReads(p)
 	p.start = int8(len(p.data)) //nolint:gosec // a few
-	if u.snapshots && p.data != "" {
+	if m.snapshots && p.data != "" {
 		p.history, p.start, p.loaded = file.history, file.start, file.history
 	}
 }
 
 // answersReads of applications: a process may do so once it has had its master's data.
-func (u *model) answersReads(p *process) {
+func (m *model) answersReads(p *process) {
 	if p.servesStale && !p.master && !p.pinned {
-		u.violate("node %d answers reads, and has never been in sync", p.node)
+		m.violate("node %d answers reads, and has never been in sync", p.node)
 	}
 }
 
 // kill a process: its file is what stays. The volume of one without a pod goes to the pod that
 // waits for it.
-func (u *model) kill(p *process) {
-	u.unlink(p)
+func (m *model) kill(p *process) {
+	m.unlink(p)
 	if p.loaded != 0 { // its last snapshot is that which it started from
 		p.history = p.loaded
 	}
-	if *p = (process{node: p.node, pod: p.pod, data: p.data, damaged: p.damaged, history: p.history, start: p.start}); !u.storage {
+	if *p = (process{node: p.node, pod: p.pod, data: p.data, damaged: p.damaged, history: p.history, start: p.start}); !m.storage {
 		p.data, p.damaged, p.history, p.start = "", false, 0, 0
 	}
-	if u.pods[p.node] == p.pod {
+	if m.pods[p.node] == p.pod {
 		return
 	}
-	if successor := u.processOf(u.pods[p.node]); successor != nil && u.storage {
+	if successor := m.processOf(m.pods[p.node]); successor != nil && m.storage {
 		successor.data, successor.damaged, successor.history, successor.start = p.data, p.damaged, p.history, p.start
 	}
-	for i := range u.procs {
-		if &u.procs[i] == p {
-			u.procs = append(u.procs[:i], u.procs[i+1:]...)
+	for i := range m.procs {
+		if &m.procs[i] == p {
+			m.procs = append(m.procs[:i], m.procs[i+1:]...)
 			return
 		}
 	}
 }
 
 // replace the pod of a node; its process may live on.
-func (u *model) replace(n int8, lives bool) {
-	old := u.processOf(u.pods[n])
-	made := process{node: n, pod: u.next()}
+func (m *model) replace(n int8, lives bool) {
+	old := m.processOf(m.pods[n])
+	made := process{node: n, pod: m.next()}
 	if !lives || !old.alive {
 		if old.alive {
-			u.kill(old)
+			m.kill(old)
 		}
 		made.data, made.damaged, made.history, made.start = old.data, old.damaged, old.history, old.start
 		*old = made
-		u.pods[n] = made.pod
+		m.pods[n] = made.pod
 		return
 	}
-	u.pods[n] = made.pod
+	m.pods[n] = made.pod
 	ghost := *old
 	*old = made
-	u.procs = append(u.procs, ghost)
+	m.procs = append(m.procs, ghost)
 }
 
 // canStart reports whether a node's server may start: its volume has one user.
-func (u *model) canStart(n int8) bool {
-	if p := u.processOf(u.pods[n]); p == nil || p.alive {
+func (m *model) canStart(n int8) bool {
+	if p := m.processOf(m.pods[n]); p == nil || p.alive {
 		return false
 	}
-	for i := range u.procs {
-		if p := &u.procs[i]; u.storage && p.node == n && p.alive {
+	for i := range m.procs {
+		if p := &m.procs[i]; m.storage && p.node == n && p.alive {
 			return false
 		}
 	}
@@ -277,67 +277,67 @@ func (u *model) canStart(n int8) bool {
 }
 
 // write an operation at a master. WAIT tells later whether it counts.
-func (u *model) write(p *process, operation string) {
+func (m *model) write(p *process, operation string) {
 	p.data += operation
 	p.loaded = 0
-	u.writes++
+	m.writes++
 }
 
 // sync lets a replica reach its master, or hear the next operation.
-func (u *model) sync(p *process) {
-	m := u.processOf(p.follows)
+func (m *model) sync(p *process) {
+	master := m.processOf(p.follows)
 	switch {
-	case m == nil || !m.alive:
+	case master == nil || !master.alive:
 		p.linked = false
 		return
 	case p.linked:
-		if len(p.data) < len(m.data) {
-			p.data, p.loaded = m.data[:len(p.data)+1], 0
+		if len(p.data) < len(master.data) {
+			p.data, p.loaded = master.data[:len(p.data)+1], 0
 		}
 	default:
-		u.attach(p, m)
+		m.attach(p, master)
 	}
-	u.confirm(m)
+	m.confirm(master)
 }
 
-func (u *model) attach(p, m *process) {
-	if !p.isAdmitted(m) {
+func (m *model) attach(p, master *process) {
+	if !p.isAdmitted(master) {
 		return
 	}
-	if !m.pinned { // a new history, and nothing of before counts
-		m.pinned, m.history, m.former, m.formerAt = true, u.next(), 0, 0
+	if !master.pinned { // a new history, and nothing of before counts
+		master.pinned, master.history, master.former, master.formerAt = true, m.next(), 0, 0
 	}
 	switch {
-	case p.pinned && p.history == m.history && p.offset() <= m.offset():
-	case p.pinned && p.history == m.former && p.offset() <= m.formerAt:
-		p.former, p.formerAt, p.history = p.history, p.offset(), m.history
-		u.unlink(p)
+	case p.pinned && p.history == master.history && p.offset() <= master.offset():
+	case p.pinned && p.history == master.former && p.offset() <= master.formerAt:
+		p.former, p.formerAt, p.history = p.history, p.offset(), master.history
+		m.unlink(p)
 	default:
-		u.overwritten(p, m.data)
-		p.history, p.former, p.formerAt = m.history, 0, 0
-		p.data, p.start, p.damaged, p.loaded = m.data, m.start, m.damaged, 0
-		u.unlink(p)
+		m.overwritten(p, master.data)
+		p.history, p.former, p.formerAt = master.history, 0, 0
+		p.data, p.start, p.damaged, p.loaded = master.data, master.start, master.damaged, 0
+		m.unlink(p)
 	}
 	p.linked, p.pinned, p.longUnlinked = true, true, false
 }
 
 // overwritten data must not be what alone holds a confirmed operation.
-func (u *model) overwritten(p *process, by string) {
-	for _, operation := range u.confirmed {
+func (m *model) overwritten(p *process, by string) {
+	for _, operation := range m.confirmed {
 		if !strings.ContainsRune(p.data, operation) || strings.ContainsRune(by, operation) {
 			continue
 		}
-		if holders := u.holders(operation, func(o *process) bool { return o != p }); holders == 0 {
-			u.violate("node %d alone held the confirmed write %q, and was overwritten", p.node, string(operation))
+		if holders := m.holders(operation, func(o *process) bool { return o != p }); holders == 0 {
+			m.violate("node %d alone held the confirmed write %q, and was overwritten", p.node, string(operation))
 		}
 	}
 }
 
 // holders counts the processes and files that have an operation.
-func (u *model) holders(operation rune, counts func(*process) bool) int {
+func (m *model) holders(operation rune, counts func(*process) bool) int {
 	n := 0
-	for i := range u.procs {
-		if p := &u.procs[i]; counts(p) && (p.alive || u.storage) && strings.ContainsRune(p.data, operation) {
+	for i := range m.procs {
+		if p := &m.procs[i]; counts(p) && (p.alive || m.storage) && strings.ContainsRune(p.data, operation) {
 			n++
 		}
 	}
@@ -345,29 +345,29 @@ func (u *model) holders(operation rune, counts func(*process) bool) int {
 }
 
 // confirm what enough replicas of a master have, as WAIT does.
-func (u *model) confirm(m *process) {
-	if !m.master || m.isStuck() {
+func (m *model) confirm(master *process) {
+	if !master.master || master.isStuck() {
 		return
 	}
-	heard := u.attachedReplicas(m)
-	needed := int(max(1, u.record.w))
-	for _, operation := range m.data[m.start:] {
+	heard := m.attachedReplicas(master)
+	needed := int(max(1, m.record.w))
+	for _, operation := range master.data[master.start:] {
 		having := 0
 		for _, f := range heard {
 			having += boolToInt(!f.hung && strings.ContainsRune(f.data, operation))
 		}
-		u.checkReaderCounts(m, operation, having, needed)
-		if having >= needed && !strings.ContainsRune(u.confirmed, operation) {
-			u.confirmed += string(operation)
-			u.oneConfirms(m, needed)
+		m.checkReaderCounts(master, operation, having, needed)
+		if having >= needed && !strings.ContainsRune(m.confirmed, operation) {
+			m.confirmed += string(operation)
+			m.oneConfirms(master, needed)
 		}
 	}
 }
 
-func (u *model) oneConfirms(m *process, needed int) {
-	for i := range u.procs {
-		if o := &u.procs[i]; o != m && o.alive && o.master && len(u.attachedReplicas(o)) >= needed {
-			u.violate("nodes %d and %d both confirm writes", m.node, o.node)
+func (m *model) oneConfirms(master *process, needed int) {
+	for i := range m.procs {
+		if o := &m.procs[i]; o != master && o.alive && o.master && len(m.attachedReplicas(o)) >= needed {
+			m.violate("nodes %d and %d both confirm writes", master.node, o.node)
 		}
 	}
 }
@@ -376,40 +376,40 @@ func (u *model) oneConfirms(m *process, needed int) {
 // has been in sync and no file has it; nor can files tell which of them lost its end.
 // Where the record is of another master to come, an operator that was stopped has woken: nobody is told to
 // follow what it promotes, and the one that leads fences it.
-func (u *model) promoted(p *process, forced bool) {
-	if u.record.target >= 0 && u.record.target != p.node {
+func (m *model) promoted(p *process, forced bool) {
+	if m.record.target >= 0 && m.record.target != p.node {
 		return
 	}
-	u.beganWithBackup(p)
+	m.beganWithBackup(p)
 	var kept strings.Builder
-	for _, operation := range u.confirmed {
+	for _, operation := range m.confirmed {
 		if strings.ContainsRune(p.data, operation) {
 			kept.WriteRune(operation)
 			continue
 		}
 		more := func(o *process) bool { return p.keys()+o.keys() > 0 }      // of two that are empty, none is
-		podless := func(o *process) bool { return u.pods[o.node] != o.pod } // and ends before anybody can take its data over
-		warm := u.holders(operation, func(o *process) bool { return more(o) && o.alive && o.pinned && !podless(o) })
+		podless := func(o *process) bool { return m.pods[o.node] != o.pod } // and ends before anybody can take its data over
+		warm := m.holders(operation, func(o *process) bool { return more(o) && o.alive && o.pinned && !podless(o) })
 		// Of files of one epoch, one with keys is believed before an empty one, which a lost disk leaves
 		// as well: once keys were deleted, they do not tell the latest.
-		any := u.holders(operation, func(o *process) bool {
-			tells := !strings.Contains(u.confirmed, emptied) || u.stamps[o.node].epoch > u.stamps[p.node].epoch
-			return more(o) && (u.storage || !podless(o)) && tells
+		any := m.holders(operation, func(o *process) bool {
+			tells := !strings.Contains(m.confirmed, emptied) || m.stamps[o.node].epoch > m.stamps[p.node].epoch
+			return more(o) && (m.storage || !podless(o)) && tells
 		})
 		if !forced && (warm > 0 || any > 0 && !p.damaged) {
-			u.violate("node %d was promoted without the confirmed write %q, which %d others have, %d of them alive", p.node, string(operation), any, warm)
+			m.violate("node %d was promoted without the confirmed write %q, which %d others have, %d of them alive", p.node, string(operation), any, warm)
 		}
 	}
-	u.checkDataset(p, kept.Len())
-	u.confirmed = kept.String()
+	m.checkDataset(p, kept.Len())
+	m.confirmed = kept.String()
 }
 
 // checkDataset checks that the record says so if confirmed writes are lost with a promotion. A file that lost its end, a snapshot
 // of which a further one was lost with its disk, and a set that wakes on emptied disks show no operator that there was more.
-func (u *model) checkDataset(p *process, kept int) {
-	lost := kept < len(u.confirmed) && !p.damaged && (p.data == "" || !u.snapshots)
-	if lost && u.record.hasReplication && u.record.dataset < u.record.epoch {
-		u.violate("node %d was promoted without confirmed writes, and the data set is still that of epoch %d", p.node, u.record.dataset)
+func (m *model) checkDataset(p *process, kept int) {
+	lost := kept < len(m.confirmed) && !p.damaged && (p.data == "" || !m.snapshots)
+	if lost && m.record.hasReplication && m.record.dataset < m.record.epoch {
+		m.violate("node %d was promoted without confirmed writes, and the data set is still that of epoch %d", p.node, m.record.dataset)
 	}
 }
 

@@ -74,42 +74,42 @@ type budget struct {
 }
 
 // enabledTransitions are those that a model allows, faults as far as there are any left.
-func (u *model) enabledTransitions(b budget) []transition {
+func (m *model) enabledTransitions(b budget) []transition {
 	list := make([]transition, 0, 32)
 	add := func(what action, x, y int8) { list = append(list, transition{what, x, y}) }
-	for i := range u.procs {
-		p, at := &u.procs[i], int8(i) //nolint:gosec // a few
+	for i := range m.procs {
+		p, at := &m.procs[i], int8(i) //nolint:gosec // a few
 		if p.alive {
-			u.ownTransitions(p, at, b, add)
-			u.faultTransitions(p, at, b, add)
-		} else if u.canStart(p.node) && !u.asleep() {
-			u.startTransitions(p, at, b, add)
+			m.ownTransitions(p, at, b, add)
+			m.faultTransitions(p, at, b, add)
+		} else if m.canStart(p.node) && !m.asleep() {
+			m.startTransitions(p, at, b, add)
 		}
 	}
-	u.partitionTransitions(b, add)
-	u.userTransitions(b, add)
-	u.readerTransitions(b, add)
+	m.partitionTransitions(b, add)
+	m.userTransitions(b, add)
+	m.readerTransitions(b, add)
 	return list
 }
 
 // ownTransitions are what a process does by itself.
-func (u *model) ownTransitions(p *process, at int8, b budget, add func(action, int8, int8)) {
-	m := u.processOf(p.follows)
+func (m *model) ownTransitions(p *process, at int8, b budget, add func(action, int8, int8)) {
+	master := m.processOf(p.follows)
 	switch {
 	case p.hung:
 		add(woke, at, 0)
 	case p.busy:
 		add(scriptEnded, at, 0)
-	case p.master && u.writes < b.writes:
+	case p.master && m.writes < b.writes:
 		add(wrote, at, 0)
 		if b.drains && p.keys() > 0 {
 			add(keysDeleted, at, 0)
 		}
-	case p.master || m == nil || !m.alive || m.isStuck() || !u.canReach(p.node, m.node):
-	case p.linked && len(p.data) < len(m.data), !p.linked && p.isAdmitted(m):
+	case p.master || master == nil || !master.alive || master.isStuck() || !m.canReach(p.node, master.node):
+	case p.linked && len(p.data) < len(master.data), !p.linked && p.isAdmitted(master):
 		add(caughtUp, at, 0)
 	}
-	if u.pods[p.node] != p.pod {
+	if m.pods[p.node] != p.pod {
 		add(ghostEnded, at, 0)
 	}
 }
@@ -120,12 +120,12 @@ func (p *process) isAdmitted(m *process) bool {
 }
 
 // faultTransitions are what is done to a process.
-func (u *model) faultTransitions(p *process, at int8, b budget, add func(action, int8, int8)) {
+func (m *model) faultTransitions(p *process, at int8, b budget, add func(action, int8, int8)) {
 	if b.faults == 0 {
 		return
 	}
 	add(died, at, 0)
-	if u.pods[p.node] == p.pod {
+	if m.pods[p.node] == p.pod {
 		add(deletedByForce, at, 0)
 	}
 	if !p.isStuck() {
@@ -134,9 +134,9 @@ func (u *model) faultTransitions(p *process, at int8, b budget, add func(action,
 }
 
 // startTransitions are the ways in which a server may start.
-func (u *model) startTransitions(p *process, at int8, b budget, add func(action, int8, int8)) {
+func (m *model) startTransitions(p *process, at int8, b budget, add func(action, int8, int8)) {
 	add(booted, at, 0)
-	if !u.storage || b.faults == 0 || p.data == "" {
+	if !m.storage || b.faults == 0 || p.data == "" {
 		return
 	}
 	add(startedEmpty, at, 0)
@@ -149,32 +149,32 @@ func (u *model) startTransitions(p *process, at int8, b budget, add func(action,
 }
 
 // userTransitions are what people do to the object, and to the API server.
-func (u *model) userTransitions(b budget, add func(action, int8, int8)) {
-	if b.owner && u.storage {
+func (m *model) userTransitions(b budget, add func(action, int8, int8)) {
+	if b.owner && m.storage {
 		add(hibernated, 0, 0)
-		if u.record.hasReplication {
+		if m.record.hasReplication {
 			add(recreated, 0, 0)
 		}
 	}
-	if b.faults > 0 && u.record.w > 1 {
+	if b.faults > 0 && m.record.w > 1 {
 		add(lowered, 0, 0)
 	}
-	if b.faults > 0 && u.source.alive {
+	if b.faults > 0 && m.source.alive {
 		add(sourceEnded, 0, 0)
 	}
-	if b.faults > 0 && u.backedUp && u.backup != u.record {
+	if b.faults > 0 && m.backedUp && m.backup != m.record {
 		add(restored, 0, 0)
 	}
 }
 
-func (u *model) partitionTransitions(b budget, add func(action, int8, int8)) {
-	for x := range u.nodes {
-		for y := x + 1; y <= u.nodes; y++ {
+func (m *model) partitionTransitions(b budget, add func(action, int8, int8)) {
+	for x := range m.nodes {
+		for y := x + 1; y <= m.nodes; y++ {
 			other := y
-			if y == u.nodes {
+			if y == m.nodes {
 				other = operatorSide
 			}
-			if !u.canReach(x, other) {
+			if !m.canReach(x, other) {
 				add(healed, x, other)
 			} else if b.faults > 0 {
 				add(cutOff, x, other)
@@ -184,11 +184,11 @@ func (u *model) partitionTransitions(b budget, add func(action, int8, int8)) {
 }
 
 // apply carries a transition out.
-func (u *model) apply(t transition) {
+func (m *model) apply(t transition) {
 	if processTransitions[t.action] != nil {
-		processTransitions[t.action](u, &u.procs[t.a])
+		processTransitions[t.action](m, &m.procs[t.a])
 	} else {
-		otherTransitions[t.action](u, t)
+		otherTransitions[t.action](m, t)
 	}
 }
 
@@ -216,11 +216,11 @@ var processTransitions = map[action]func(*model, *process){
 }
 
 // wake a process that hung: it does what it was told meanwhile, by whomever.
-func (u *model) wake(p *process) {
+func (m *model) wake(p *process) {
 	held := p.held
 	p.hung, p.held = false, modelCommand{}
 	if held.effect != lookEffect {
-		u.execute(p, held)
+		m.execute(p, held)
 	}
 }
 
@@ -244,36 +244,36 @@ var otherTransitions = map[action]func(*model, transition){
 }
 
 // restore the API server's part from its backup, under versions that are new.
-func (u *model) restore() {
-	version := u.record.version
-	u.record, u.stamps, u.backedUp = u.backup, u.backupStamps, false
-	u.record.version = version + 1
+func (m *model) restore() {
+	version := m.record.version
+	m.record, m.stamps, m.backedUp = m.backup, m.backupStamps, false
+	m.record.version = version + 1
 }
 
-func (u *model) asleep() bool { return u.record.sleep && !u.record.hasReplication }
+func (m *model) asleep() bool { return m.record.sleep && !m.record.hasReplication }
 
 // recreate the object: its pods go, and new ones come to the volumes.
-func (u *model) recreate() {
-	version := u.record.version
-	u.record = savedRecord{version: version + 1, size: u.record.size, w: u.record.w, bootstrap: u.record.bootstrap, target: -1, master: -1, from: -1, to: -1}
-	for n := range u.nodes {
-		for i := len(u.procs) - 1; i >= 0; i-- {
-			if p := &u.procs[i]; p.node == n && p.alive {
-				u.kill(p)
+func (m *model) recreate() {
+	version := m.record.version
+	m.record = savedRecord{version: version + 1, size: m.record.size, w: m.record.w, bootstrap: m.record.bootstrap, target: -1, master: -1, from: -1, to: -1}
+	for n := range m.nodes {
+		for i := len(m.procs) - 1; i >= 0; i-- {
+			if p := &m.procs[i]; p.node == n && p.alive {
+				m.kill(p)
 			}
 		}
-		u.replace(n, false)
+		m.replace(n, false)
 	}
-	u.backedUp = false
+	m.backedUp = false
 }
 
 // elapse so much time that a link which carries nothing is down.
-func (u *model) elapse() {
-	for i := range u.procs {
-		p := &u.procs[i]
-		m := u.processOf(p.follows)
-		p.longUnlinked = p.longUnlinked || p.alive && m != nil && m.alive && !m.hung && !u.canReach(p.node, m.node)
-		if p.linked && (p.isStuck() || m == nil || m.isStuck() || !u.canReach(p.node, m.node)) {
+func (m *model) elapse() {
+	for i := range m.procs {
+		p := &m.procs[i]
+		master := m.processOf(p.follows)
+		p.longUnlinked = p.longUnlinked || p.alive && master != nil && master.alive && !master.hung && !m.canReach(p.node, master.node)
+		if p.linked && (p.isStuck() || master == nil || master.isStuck() || !m.canReach(p.node, master.node)) {
 			p.linked = false
 		}
 	}
@@ -281,14 +281,14 @@ func (u *model) elapse() {
 
 // isIndependent reports whether a transition and the operator's next effect touch nothing that is the
 // other's, nor can lead to what does.
-func (u *model) isIndependent(t transition, q request) bool {
+func (m *model) isIndependent(t transition, q request) bool {
 	if t.action == restored || t.action == lowered || q.effect == lookEffect || q.effect == removeEffect {
 		return false
 	}
 	if q.effect >= saveEffect {
 		return true
 	}
-	x := u.processOf(q.pod)
+	x := m.processOf(q.pod)
 	if x == nil {
 		return true
 	}
@@ -296,11 +296,11 @@ func (u *model) isIndependent(t transition, q request) bool {
 	case cutOff, healed:
 		return t.a != x.node && t.b != x.node
 	case sourceEnded:
-		return x != &u.source && x.follows != u.source.pod && q.to != u.source.pod
+		return x != &m.source && x.follows != m.source.pod && q.to != m.source.pod
 	case readerBegan, readerAsked, readerChose, readerRead, readerEnded:
-		return u.isReaderIndependent(t, q, x)
+		return m.isReaderIndependent(t, q, x)
 	}
-	return isApart(&u.procs[t.a], x, q)
+	return isApart(&m.procs[t.a], x, q)
 }
 
 // isApart reports whether a process has nothing to do with a command to another.

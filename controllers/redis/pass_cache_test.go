@@ -21,53 +21,53 @@ const recentPasses = 1 << 18
 func newPassCache() *passCache { return &passCache{recent: make([]cachedPass, recentPasses)} }
 
 // replay plays a pass, or tells what came of the same one.
-func (c *passCache) replay(o *operator, nodes int8, more func(request) bool) passResult {
-	if c == nil {
+func (p *passCache) replay(o *operator, nodes int8, more func(request) bool) passResult {
+	if p == nil {
 		return o.replay(more)
 	}
 	for {
-		p, known := c.lookup(o, nodes)
+		result, known := p.lookup(o, nodes)
 		if !known {
-			p = o.replay(func(q request) bool {
-				c.store(o, nodes, passResult{pending: true, next: q})
+			result = o.replay(func(q request) bool {
+				p.store(o, nodes, passResult{pending: true, next: q})
 				return more(q)
 			})
-			if !p.pending {
-				c.store(o, nodes, p)
+			if !result.pending {
+				p.store(o, nodes, result)
 			}
-			return p
+			return result
 		}
-		if !p.pending || !more(p.next) {
-			return p
+		if !result.pending || !more(result.next) {
+			return result
 		}
 	}
 }
 
-func (c *passCache) lookup(o *operator, nodes int8) (passResult, bool) {
-	one, key := c.place(o, nodes)
+func (p *passCache) lookup(o *operator, nodes int8) (passResult, bool) {
+	one, key := p.place(o, nodes)
 	if one.key != key {
 		return passResult{}, false
 	}
-	p := one.passResult
-	p.rename(func(i *id) { *i = c.keeper.original(*i) })
-	p.next.record.version = o.read.record.version
-	return p, true
+	result := one.passResult
+	result.rename(func(i *id) { *i = p.keeper.original(*i) })
+	result.next.record.version = o.read.record.version
+	return result, true
 }
 
-func (c *passCache) store(o *operator, nodes int8, p passResult) {
-	one, key := c.place(o, nodes)
-	p.rename(func(i *id) { *i = c.keeper.canonical(*i) })
-	*one = cachedPass{key, p}
+func (p *passCache) store(o *operator, nodes int8, result passResult) {
+	one, key := p.place(o, nodes)
+	result.rename(func(i *id) { *i = p.keeper.canonical(*i) })
+	*one = cachedPass{key, result}
 }
 
 // place of a pass, and its key.
-func (c *passCache) place(o *operator, nodes int8) (*cachedPass, uint64) {
-	k := &c.keeper
+func (p *passCache) place(o *operator, nodes int8) (*cachedPass, uint64) {
+	k := &p.keeper
 	k.buffer, k.known = k.buffer[:0], 0
 	k.put(nodes)
 	k.played(o, nodes)
 	key := maphash.Bytes(seed, k.buffer)
-	return &c.recent[key%recentPasses], key
+	return &p.recent[key%recentPasses], key
 }
 
 // rename all that a played pass names.

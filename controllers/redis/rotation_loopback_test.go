@@ -22,8 +22,8 @@ type laterClock struct {
 	by time.Duration
 }
 
-func (c *laterClock) Now() time.Time                  { return c.RealClock.Now().Add(c.by) }
-func (c *laterClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+func (l *laterClock) Now() time.Time                  { return l.RealClock.Now().Add(l.by) }
+func (l *laterClock) Since(t time.Time) time.Duration { return l.Now().Sub(t) }
 
 // login as a user on every server.
 func (l *loopback) login(user, password string) error {

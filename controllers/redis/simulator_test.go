@@ -109,46 +109,46 @@ func (w *walk) quickly(t transition) transition {
 }
 
 // runToRest ends all trouble and passes until there is nothing to do.
-func (u *model) runToRest(known operatorMemory) (topology.Step, *model) {
-	u = u.clone()
-	u.cuts, u.record.sleep = 0, false
-	u.record.version++
+func (m *model) runToRest(known operatorMemory) (topology.Step, *model) {
+	m = m.clone()
+	m.cuts, m.record.sleep = 0, false
+	m.record.version++
 	var did topology.Step
 	for range 150 {
-		u.mend()
+		m.mend()
 		var err error
-		if did, err = u.runPass(&known); u.violation != "" || err == nil && (did.Do == topology.Idle && u.hasHealthyMaster() || did.Do == topology.Block) {
+		if did, err = m.runPass(&known); m.violation != "" || err == nil && (did.Do == topology.Idle && m.hasHealthyMaster() || did.Do == topology.Block) {
 			break
 		}
 	}
-	return did, u
+	return did, m
 }
 
 // mend what is broken: who hangs goes on, who is dead starts, who has no pod ends.
-func (u *model) mend() {
-	for i := len(u.procs) - 1; i >= 0; i-- {
-		p := &u.procs[i]
+func (m *model) mend() {
+	for i := len(m.procs) - 1; i >= 0; i-- {
+		p := &m.procs[i]
 		if p.busy = false; p.hung {
-			u.wake(p)
+			m.wake(p)
 		}
 		switch {
-		case p.alive && u.pods[p.node] != p.pod:
-			u.kill(p)
-		case !p.alive && u.canStart(p.node):
-			u.start(p)
+		case p.alive && m.pods[p.node] != p.pod:
+			m.kill(p)
+		case !p.alive && m.canStart(p.node):
+			m.start(p)
 		}
 	}
 }
 
 // hasHealthyMaster reports whether a master serves. Where it lacks what was confirmed, that is a violation.
-func (u *model) hasHealthyMaster() bool {
-	p := u.processOf(u.record.recordedMaster.pod)
+func (m *model) hasHealthyMaster() bool {
+	p := m.processOf(m.record.recordedMaster.pod)
 	if p == nil || !p.master {
 		return false
 	}
-	for _, operation := range u.confirmed {
+	for _, operation := range m.confirmed {
 		if !strings.ContainsRune(p.data, operation) {
-			u.violate("the master lacks the confirmed write %q", string(operation))
+			m.violate("the master lacks the confirmed write %q", string(operation))
 		}
 	}
 	return true
