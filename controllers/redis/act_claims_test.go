@@ -45,7 +45,8 @@ func (c *claimed) settle(t *testing.T, owners ...types.UID) (got []types.UID, de
 	t.Helper()
 	claim := claimNamed("data-a-2", "a")
 	for _, uid := range owners {
-		claim.OwnerReferences = append(claim.OwnerReferences, metav1.OwnerReference{APIVersion: "apps/v1", Kind: map[types.UID]string{"set": "StatefulSet"}[uid], Name: "a", UID: uid})
+		claim.OwnerReferences = append(claim.OwnerReferences, metav1.OwnerReference{APIVersion: "apps/v1",
+			Kind: map[types.UID]string{"set": "StatefulSet"}[uid], Name: "a", UID: uid})
 	}
 	scheme := runtime.NewScheme()
 	_ = clientgoscheme.AddToScheme(scheme)
@@ -59,7 +60,8 @@ func (c *claimed) settle(t *testing.T, owners ...types.UID) (got []types.UID, de
 			return api.Delete(ctx, obj)
 		}}).Build()
 	key := ctrlclient.ObjectKeyFromObject(claim)
-	if err := errors.Join(api.Get(t.Context(), key, claim), api.Get(t.Context(), ctrlclient.ObjectKeyFromObject(c.Redis), c.Redis)); err != nil {
+	if err := errors.Join(api.Get(t.Context(), key, claim), api.Get(t.Context(), ctrlclient.ObjectKeyFromObject(c.Redis),
+		c.Redis)); err != nil {
 		t.Fatal(err)
 	}
 	live := c.DeepCopy()
@@ -99,9 +101,12 @@ func TestClaimsOfNodesThatHaveLeft(t *testing.T) {
 	}{
 		{"one that the Redis owns is deleted", func(*claimed) {}, []types.UID{"redis"}, true, nil},
 		{"one that was left with Retain stays", func(*claimed) {}, nil, false, nil},
-		{"with Retain it is no longer owned", func(c *claimed) { c.Spec.Storage.Retention = cachev1alpha1.RedisRetain }, []types.UID{"redis", "set"}, false, nil},
-		{"a StatefulSet that still has a pod of it keeps it", func(c *claimed) { *c.set.Spec.Replicas = 3 }, []types.UID{"redis"}, false, []types.UID{"redis"}},
-		{"a StatefulSet whose controller has not seen its size keeps it", func(c *claimed) { c.set.Generation = 2 }, []types.UID{"redis"}, false, []types.UID{"redis"}},
+		{"with Retain it is no longer owned", func(c *claimed) { c.Spec.Storage.Retention = cachev1alpha1.RedisRetain },
+			[]types.UID{"redis", "set"}, false, nil},
+		{"a StatefulSet that still has a pod of it keeps it", func(c *claimed) { *c.set.Spec.Replicas = 3 }, []types.UID{"redis"}, false,
+			[]types.UID{"redis"}},
+		{"a StatefulSet whose controller has not seen its size keeps it", func(c *claimed) { c.set.Generation = 2 }, []types.UID{"redis"}, false,
+			[]types.UID{"redis"}},
 		{"a StatefulSet that still owns claims by its policy keeps it", func(c *claimed) {
 			c.set.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
 				WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType}

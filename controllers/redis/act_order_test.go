@@ -22,7 +22,8 @@ func (r request) describe() string {
 			dataset = fmt.Sprintf(", data set %d", r.record.dataset)
 		}
 		return fmt.Sprintf("save epoch %d%s, master %d, target %d, members%s, W %d",
-			r.record.epoch, dataset, r.record.master, r.record.target, listed(r.record.members[:], func(member reference) bool { return member.pod != 0 }), r.record.effective)
+			r.record.epoch, dataset, r.record.master, r.record.target, listed(r.record.members[:],
+				func(member reference) bool { return member.pod != 0 }), r.record.effective)
 	case admitEffect:
 		return fmt.Sprintf("admit at %d%s", r.node, listed(r.admits[:], func(run id) bool { return run != 0 }))
 	case unchangedEffect:
@@ -32,14 +33,15 @@ func (r request) describe() string {
 	case minEffect:
 		return fmt.Sprintf("set W of %d to %d", r.node, r.w)
 	}
-	words := map[effect]string{fenceEffect: "fence", followEffect: "attach", promoteEffect: "promote", pinEffect: "pin", killOthersEffect: "kill others at", stampEffect: "stamp"}
+	words := map[effect]string{fenceEffect: "fence", followEffect: "attach", promoteEffect: "promote", pinEffect: "pin",
+		killOthersEffect: "kill others at", stampEffect: "stamp"}
 	return fmt.Sprintf("%s %d", words[r.effect], r.node)
 }
 
 func listed[T any](list []T, counts func(T) bool) string {
 	var words strings.Builder
-	for n, one := range list {
-		if counts(one) {
+	for n, item := range list {
+		if counts(item) {
 			fmt.Fprintf(&words, " %d", n)
 		}
 	}
@@ -80,15 +82,18 @@ func TestOrderWithinAnAct(t *testing.T) {
 		step   topology.Step
 		want   []string
 	}{
-		{"promote", func(u *model) { masterDies(u); u.procs[1].pinned = false }, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}}, []string{
-			"save epoch 1, master 0, target 1, members 1 2, W 0", "admit at 1", "promote 1", "pin 1",
-			"stamp 1", "save epoch 1, master 1, target 1, members 2, W 0", "admit at 1 2", "attach 2"}},
-		{"the data set ends with the intent to promote, before the promotion", masterDies, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}, Unsafe: true}, []string{
-			"save epoch 1, data set 1, master 0, target 1, members 1 2, W 0", "admit at 1", "promote 1",
-			"stamp 1", "save epoch 1, data set 1, master 1, target 1, members 2, W 0", "admit at 1 2", "attach 2"}},
-		{"promote after volumes of a later epoch", func(u *model) { masterDies(u); u.stamps[2].epoch = 9 }, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}}, []string{
-			"save epoch 10, master 0, target 1, members 1 2, W 0", "admit at 1", "promote 1",
-			"stamp 1", "save epoch 10, master 1, target 1, members 2, W 0", "admit at 1 2", "attach 2"}},
+		{"promote", func(u *model) { masterDies(u); u.procs[1].pinned = false }, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}},
+			[]string{
+				"save epoch 1, master 0, target 1, members 1 2, W 0", "admit at 1", "promote 1", "pin 1",
+				"stamp 1", "save epoch 1, master 1, target 1, members 2, W 0", "admit at 1 2", "attach 2"}},
+		{"the data set ends with the intent to promote, before the promotion", masterDies,
+			topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}, Unsafe: true}, []string{
+				"save epoch 1, data set 1, master 0, target 1, members 1 2, W 0", "admit at 1", "promote 1",
+				"stamp 1", "save epoch 1, data set 1, master 1, target 1, members 2, W 0", "admit at 1 2", "attach 2"}},
+		{"promote after volumes of a later epoch", func(u *model) { masterDies(u); u.stamps[2].epoch = 9 },
+			topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}}, []string{
+				"save epoch 10, master 0, target 1, members 1 2, W 0", "admit at 1", "promote 1",
+				"stamp 1", "save epoch 10, master 1, target 1, members 2, W 0", "admit at 1 2", "attach 2"}},
 		{"hand over", func(*model) {}, topology.Step{Do: topology.SwitchOver, NodeNames: []string{"a-1"}}, []string{
 			"save epoch 1, master 0, target 1, members 1 2, W 0", "admit at 1", "fence 0", "promote 1",
 			"stamp 1", "save epoch 1, master 1, target 1, members 0 2, W 0", "admit at 1 0 2", "attach 0", "attach 2"}},
@@ -101,8 +106,9 @@ func TestOrderWithinAnAct(t *testing.T) {
 			"save epoch 0, master 0, target 0, members 1 2, W 0", "admit at 0 1 2", "attach 2"}},
 		{"drop", func(u *model) { u.kill(&u.procs[2]) }, topology.Step{Do: topology.RemoveMembers, NodeNames: []string{"a-2"}}, []string{
 			"admit at 0 1", "save epoch 0, master 0, target 0, members 1, W 0"}},
-		{"lower W", func(u *model) { u.record.effective, u.procs[0].minReplicas = 1, 1 }, topology.Step{Do: topology.SetMinReplicas, MinReplicas: 0}, []string{
-			"save epoch 0, master 0, target 0, members 1 2, W 0", "set W of 0 to 0", "save epoch 0, master 0, target 0, members 1 2, W 0"}},
+		{"lower W", func(u *model) { u.record.effective, u.procs[0].minReplicas = 1, 1 },
+			topology.Step{Do: topology.SetMinReplicas, MinReplicas: 0}, []string{
+				"save epoch 0, master 0, target 0, members 1 2, W 0", "set W of 0 to 0", "save epoch 0, master 0, target 0, members 1 2, W 0"}},
 		{"raise W", func(*model) {}, topology.Step{Do: topology.SetMinReplicas, MinReplicas: 1}, []string{
 			"set W of 0 to 1", "save epoch 0, master 0, target 0, members 1 2, W 1"}},
 	} {
@@ -157,7 +163,8 @@ func TestWhatOthersHaveLeftIsLookedAt(t *testing.T) {
 	p, done := u.noting()
 	p.servers["a-2"] = lastCommand{p.servers["a-2"], func() { u.procs[2].follows = u.pods[0] }}
 	_, err := p.execute(quiet, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}})
-	if fenced, promoted := slices.Index(*done, "fence 2"), slices.Index(*done, "promote 1"); err != nil || fenced < 0 || promoted >= 0 && promoted < fenced {
+	if fenced, promoted := slices.Index(*done, "fence 2"), slices.Index(*done, "promote 1"); err != nil || fenced < 0 ||
+		promoted >= 0 && promoted < fenced {
 		t.Errorf("%v; did\n%s", err, strings.Join(*done, "\n"))
 	}
 }
@@ -182,7 +189,8 @@ func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 	one := &deadlineRecorder{server: p.servers["a-1"]}
 	p.servers["a-1"] = one
 	gap := leadership.DefaultTimes.LeaseDuration - leadership.DefaultTimes.RenewDeadline // from when we may no longer act until another may
-	if _, err := p.actAsLeader(quiet, topology.Step{Do: topology.Fence, NodeNames: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= gap {
+	if _, err := p.actAsLeader(quiet, topology.Step{Do: topology.Fence, NodeNames: []string{"a-1"}}); err != nil || one.left <= 0 ||
+		one.left >= gap {
 		t.Errorf("%v: a command may take %s", err, one.left)
 	}
 }
@@ -219,7 +227,8 @@ func TestWhatADroppedOneMayHaveConfirmedMustBeThere(t *testing.T) {
 				u.kill(&u.procs[config.Ordinal(name)])
 			}
 			p := u.direct()
-			if err := p.do(quiet, topology.Step{Do: topology.RemoveMembers, NodeNames: dropped}); err != nil || u.record.startOffset != 3 || u.record.former != 0 {
+			if err := p.do(quiet, topology.Step{Do: topology.RemoveMembers, NodeNames: dropped}); err != nil || u.record.startOffset != 3 ||
+				u.record.former != 0 {
 				t.Errorf("%v: a candidate needs %d of 3", err, u.record.startOffset)
 			}
 		})
@@ -232,7 +241,8 @@ func TestAMemberThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
 	u.procs[1].hung, u.procs[1].data = true, "ab"
 	u.kill(&u.procs[2])
 	p := u.direct()
-	if err := p.do(quiet, topology.Step{Do: topology.RemoveMembers, NodeNames: []string{"a-2"}}); err != nil || u.record.members[1].pod == 0 || u.record.startOffset != 3 {
+	if err := p.do(quiet, topology.Step{Do: topology.RemoveMembers, NodeNames: []string{"a-2"}}); err != nil ||
+		u.record.members[1].pod == 0 || u.record.startOffset != 3 {
 		t.Errorf("%v: members %v, a candidate needs %d of 3", err, u.record.members, u.record.startOffset)
 	}
 }
@@ -253,7 +263,8 @@ func TestAHigherMinimumIsNotRecordedBeforeOlderWritesAreWithAll(t *testing.T) {
 	u, master, _ := pair()
 	p := u.direct()
 	p.servers["a-0"] = writeBeforeMinReplicas{p.servers["a-0"], master}
-	if err := p.doSetMinReplicas(t.Context(), topology.Step{MinReplicas: 1}); err == nil || u.record.effective != 0 || p.redis.Status.Replication.EffectiveMinReplicas != 0 {
+	if err := p.doSetMinReplicas(t.Context(), topology.Step{MinReplicas: 1}); err == nil || u.record.effective != 0 ||
+		p.redis.Status.Replication.EffectiveMinReplicas != 0 {
 		t.Errorf("%v: recorded W is %d", err, u.record.effective)
 	}
 }

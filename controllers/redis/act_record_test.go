@@ -40,7 +40,8 @@ func TestEpochIsBeyondAllVolumes(t *testing.T) {
 	}}
 	p := (&Reconciler{clock: clock.RealClock{}}).newPass(s.Redis, nil)
 	p.World, p.effects, p.servers = s.World, told, map[string]server{"a-0": pinnedMaster{}}
-	if err := p.doRecordMaster(t.Context(), topology.Step{Do: topology.RecordMaster, NodeNames: []string{"a-0"}}); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
+	if err := p.doRecordMaster(t.Context(), topology.Step{Do: topology.RecordMaster, NodeNames: []string{"a-0"}}); err != nil ||
+		s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
 		t.Errorf("%v, epoch %d", err, s.Status.Epoch)
 	}
 }

@@ -52,8 +52,8 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 		{"another's snapshot is not ours", rdb, func(m *topology.Node) { m.Saving = true }, nil},
 		{"first a snapshot", rdb, func(m *topology.Node) { m.SavedAt = 5 }, []string{"save"}},
 		{"which is being taken", rdb, func(m *topology.Node) { m.SavedAt, m.Saving = 5, true }, nil},
-		{"and again where it was not", rdb, func(m *topology.Node) { m.SavedAt = 5 }, []string{"save"}},
-		{"then it stops", rdb, func(m *topology.Node) { m.SavedAt = 6 }, []string{"appendonly no"}},
+		{"a snapshot is taken again where it was not", rdb, func(m *topology.Node) { m.SavedAt = 5 }, []string{"save"}},
+		{"it stops after the snapshot", rdb, func(m *topology.Node) { m.SavedAt = 6 }, []string{"appendonly no"}},
 	} {
 		was.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: c.mode}
 		p, one := look(c.change), &configRecorder{}

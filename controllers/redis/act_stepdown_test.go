@@ -37,7 +37,8 @@ func TestAStepDownDialsNobody(t *testing.T) {
 	})
 	m.pass.ask(quiet)
 	acting = true
-	if err := m.pass.do(quiet, topology.Step{Do: topology.StepDown, NodeNames: []string{"a-2"}, Reason: commonv1.ReasonMasterCutOff}); err != nil || !u.procs[2].master {
+	if err := m.pass.do(quiet, topology.Step{Do: topology.StepDown, NodeNames: []string{"a-2"},
+		Reason: commonv1.ReasonMasterCutOff}); err != nil || !u.procs[2].master {
 		t.Errorf("%v, master: %t", err, u.procs[2].master)
 	}
 }

@@ -65,7 +65,8 @@ func TestNoHigherMinimumWithWhoLags(t *testing.T) {
 		t.Errorf("%v: W is %d", err, master.minReplicas)
 	}
 	replica.data = master.data
-	if err := p.doSetMinReplicas(t.Context(), topology.Step{MinReplicas: 1}); err != nil || master.minReplicas != 1 || p.redis.Status.Replication.EffectiveMinReplicas != 1 {
+	if err := p.doSetMinReplicas(t.Context(), topology.Step{MinReplicas: 1}); err != nil || master.minReplicas != 1 ||
+		p.redis.Status.Replication.EffectiveMinReplicas != 1 {
 		t.Errorf("%v: W is %d", err, master.minReplicas)
 	}
 }

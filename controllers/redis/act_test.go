@@ -35,7 +35,8 @@ func TestDismiss(t *testing.T) {
 	}
 
 	seen := read()
-	refused := topology.Step{Do: topology.DismissRequest, NodeNames: []string{seen.Annotations[cachev1alpha1.RedisSwitchover]}, Message: "there is no such pod"}
+	refused := topology.Step{Do: topology.DismissRequest, NodeNames: []string{seen.Annotations[cachev1alpha1.RedisSwitchover]},
+		Message: "there is no such pod"}
 	if err := r.newPass(seen, nil).doDismissRequest(t.Context(), refused); err != nil {
 		t.Fatal(err)
 	}

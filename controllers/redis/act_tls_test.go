@@ -46,7 +46,8 @@ func TestReloadTellsWhoHasIt(t *testing.T) {
 	if told := <-recorder.Events; !strings.Contains(told, "CertificateLoaded a-0:") || has.asked != config.IdentityFiles(published) {
 		t.Errorf("told %q, asked for %v", told, has.asked)
 	}
-	if err := p.doLoadCertificates(t.Context(), topology.Step{NodeNames: []string{"a-1", "a-2"}}); err == nil || !strings.Contains(err.Error(), "a-2") {
+	if err := p.doLoadCertificates(t.Context(), topology.Step{NodeNames: []string{"a-1", "a-2"}}); err == nil ||
+		!strings.Contains(err.Error(), "a-2") {
 		t.Errorf("got %v", err)
 	}
 	if len(recorder.Events) > 0 {
@@ -57,7 +58,8 @@ func TestReloadTellsWhoHasIt(t *testing.T) {
 // What comes next is published when everybody has what came before.
 func TestPublish(t *testing.T) {
 	by, other := authority.New("one"), authority.New("other")
-	published, renewed, moved := fixture.IdentityOf(fixture.Issue(by)), fixture.IdentityOf(fixture.Issue(by)), fixture.IdentityOf(fixture.Issue(other))
+	published, renewed, moved := fixture.IdentityOf(fixture.Issue(by)), fixture.IdentityOf(fixture.Issue(by)),
+		fixture.IdentityOf(fixture.Issue(other))
 	s := fixture.Encrypted(config.IdentityFiles(published).Certificate)
 	p := (&Reconciler{clock: clock.RealClock{}}).newPass(s.Redis, nil)
 	p.World, p.certificates = s.World, config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: moved}}

@@ -45,7 +45,8 @@ func writeStamp(r *Reconciler, redis *cachev1alpha1.Redis, seen map[string]topol
 }
 
 func TestVolumesAreThoseOfTheNodes(t *testing.T) {
-	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"), claimNamed("data-a-8", "a"), claimNamed("data-a-9", "a"), claimNamed("data-a", "a"),
+	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"), claimNamed("data-a-8", "a"), claimNamed("data-a-9", "a"),
+		claimNamed("data-a", "a"),
 		claimNamed("data-a-x", "a"), claimNamed("data-a-01", "a"), claimNamed("a-0", "a"), claimNamed("data-b-0", "b"))
 	found, err := r.newPass(redis, nil).listVolumes(t.Context())
 	if err != nil || len(found) != 2 || found["a-0"].Epoch != 3 || found["a-8"].Standing != topology.Synced {
@@ -75,7 +76,8 @@ func TestStampIsWrittenOnceAndKnownBeforeTheCacheHears(t *testing.T) {
 		t.Errorf("%v %+v", err, now["a-0"].Stamp)
 	}
 	// Who saw it as it was before writes nothing over it.
-	if err := writeStamp(r, redis, stale, topology.Stamp{Epoch: 3, ReplID: fixture.History, Standing: topology.Behind}); !apierrors.IsConflict(err) {
+	if err := writeStamp(r, redis, stale, topology.Stamp{Epoch: 3, ReplID: fixture.History,
+		Standing: topology.Behind}); !apierrors.IsConflict(err) {
 		t.Errorf("got %v", err)
 	}
 	written := before.DeepCopy()
@@ -97,7 +99,8 @@ func TestRestoredClaimsAreBelieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := restored["a-0"].Claim.DeepCopy()
-	lost.ResourceVersion, lost.Annotations = "9999", topology.Stamp{Epoch: 9, ReplID: fixture.NextHistory, Standing: topology.Leading}.Annotations()
+	lost.ResourceVersion, lost.Annotations = "9999", topology.Stamp{Epoch: 9, ReplID: fixture.NextHistory,
+		Standing: topology.Leading}.Annotations()
 	r.memory.Of(redis).writtenClaims[lost.Name] = writtenClaim{lost, now.Now()}
 	if seen, err := r.newPass(redis, nil).listVolumes(t.Context()); err != nil || seen["a-0"].Epoch != 9 {
 		t.Errorf("a cache that lags is believed: %v %+v", err, seen["a-0"].Stamp)

@@ -33,7 +33,8 @@ var setOfPods = &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "a", UID
 // podOf is the pod of a node, as the API server has it.
 func podOf(m topology.Node) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: m.Name, UID: m.PodUID,
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "a", UID: setOfPods.UID, Controller: ptr.To(true)}}},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "a", UID: setOfPods.UID,
+			Controller: ptr.To(true)}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: m.Address, PodIPs: []corev1.PodIP{{IP: m.Address}}}}
 }
 
@@ -55,7 +56,9 @@ func TestWhichAddressIsConfirmed(t *testing.T) {
 		{"the pod has ended, and its address is free", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, false},
 		{"another StatefulSet controls the pod", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "another" }, false},
 		{"nothing controls the pod, which is not on record", func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
-		{"nothing controls the pod, which is on record", func(p *corev1.Pod) { p.OwnerReferences, p.Labels = nil, map[string]string{"on": "record"} }, true},
+		{"nothing controls the pod, which is on record", func(p *corev1.Pod) {
+			p.OwnerReferences, p.Labels = nil, map[string]string{"on": "record"}
+		}, true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s, live := fixture.Healthy(3), fake.NewClientBuilder()

@@ -212,7 +212,8 @@ func TestABackupMayReadADumpAndNoMore(t *testing.T) {
 		t.Error(err)
 	}
 	history := l.info(l.replica(), "master_replid")
-	for _, words := range [][]any{{"GET", "k0"}, {"SET", "k0", "v"}, {"KEYS", "*"}, {"ACL", "WHOAMI"}, {"CONFIG", "GET", "*"}, {"SYNC"}, {"REPLICAOF", "NO", "ONE"},
+	for _, words := range [][]any{{"GET", "k0"}, {"SET", "k0", "v"}, {"KEYS", "*"}, {"ACL", "WHOAMI"}, {"CONFIG", "GET", "*"}, {"SYNC"},
+		{"REPLICAOF", "NO", "ONE"},
 		{"PUBLISH", "a", "b"}, {"PSYNC", history, "1", "FAILOVER"}, {"PSYNC", history, "1"}} {
 		if err := l.backupUser(l.replica()).Do(t.Context(), words...).Err(); err == nil || !strings.HasPrefix(err.Error(), "NOPERM") {
 			t.Errorf("%v: %v", words, err)
@@ -260,7 +261,8 @@ func TestABackupReadsNoMasterThatWasReplaced(t *testing.T) {
 	l.kill(l.master())
 	l.signal(old, syscall.SIGCONT)
 	from := backup.Source{UID: "a", Endpoints: l.endpoints(), ReplicationID: l.redis.Status.Replication.ReplID}
-	if meta, err := source.Redis(t.Context(), from, l.backupLogin(), io.Discard); err == nil || !strings.Contains(err.Error(), "the master has changed since") {
+	if meta, err := source.Redis(t.Context(), from, l.backupLogin(), io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "the master has changed since") {
 		t.Errorf("got %+v, %v", meta, err)
 	}
 	from.ReplicationID = "" // which would have been read

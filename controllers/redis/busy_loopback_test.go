@@ -24,7 +24,8 @@ func (l *loopback) runScript(n *localServer, seconds int, sets string) <-chan er
 	c.Options().ReadTimeout = time.Minute
 	ended := make(chan error, 1)
 	go func() {
-		ended <- c.Eval(l.t.Context(), "local stop = redis.call('TIME')[1] + ARGV[1] while tonumber(redis.call('TIME')[1]) < stop do end return redis.call('SET', KEYS[1], ARGV[1])",
+		ended <- c.Eval(l.t.Context(), "local stop = redis.call('TIME')[1] + ARGV[1] "+
+			"while tonumber(redis.call('TIME')[1]) < stop do end return redis.call('SET', KEYS[1], ARGV[1])",
 			[]string{sets}, strconv.Itoa(seconds)).Err()
 	}()
 	return ended
@@ -54,7 +55,8 @@ func TestAScriptOutlastsTheOperatorsPatience(t *testing.T) {
 		t.Errorf("the script ended with %v; the operator saw that it kept the master busy: %t", failure, busy)
 	}
 	l.heal()
-	for _, harmful := range []topology.Verb{topology.Fence, topology.Promote, topology.SwitchOver, topology.StepDown, topology.RemoveMembers, topology.DeleteSilentPod, topology.DeletePod} {
+	for _, harmful := range []topology.Verb{topology.Fence, topology.Promote, topology.SwitchOver, topology.StepDown, topology.RemoveMembers,
+		topology.DeleteSilentPod, topology.DeletePod} {
 		if steps[harmful] {
 			t.Errorf("step %s", harmful)
 		}

@@ -58,8 +58,8 @@ func (s scripted) setSource(wanted bool) error {
 func (scripted) route(context.Context) (bool, error) { return true, nil }
 
 func (scripted) runAll(_ context.Context, all []func()) {
-	for _, one := range all {
-		one()
+	for _, run := range all {
+		run()
 	}
 }
 

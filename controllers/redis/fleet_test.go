@@ -18,7 +18,8 @@ import (
 // Only the end of the server's own container is evidence. A node that is cut off
 // takes a pod's readiness away, and says nothing of the process.
 func TestWhatAPodProves(t *testing.T) {
-	running, ended := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	running, ended := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 	for _, c := range []struct {
 		reason string
@@ -29,7 +30,8 @@ func TestWhatAPodProves(t *testing.T) {
 		{"it runs", corev1.ContainerStatus{Name: config.AppName, State: running}, corev1.ConditionTrue, false},
 		{"its node is cut off", corev1.ContainerStatus{Name: config.AppName, State: running}, corev1.ConditionFalse, false},
 		{"it ended", corev1.ContainerStatus{Name: config.AppName, State: ended}, corev1.ConditionTrue, true},
-		{"it ended and waits to be started again", corev1.ContainerStatus{Name: config.AppName, State: waiting, LastTerminationState: ended}, corev1.ConditionFalse, true},
+		{"it ended and waits to be started again", corev1.ContainerStatus{Name: config.AppName, State: waiting, LastTerminationState: ended},
+			corev1.ConditionFalse, true},
 		{"it was never started", corev1.ContainerStatus{Name: config.AppName, State: waiting}, corev1.ConditionFalse, false},
 		{"another container ended", corev1.ContainerStatus{Name: "sidecar", State: ended}, corev1.ConditionFalse, false},
 	} {

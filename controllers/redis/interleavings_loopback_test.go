@@ -70,7 +70,8 @@ func TestAnOlderSnapshotOfTheMasterIsNotStartedWith(t *testing.T) {
 	l.heal()
 	l.expectNoneLost(100)
 	l.expectKeys(100)
-	if last := l.redis.Status.LastFailover; l.master() == old || last.Reason != commonv1.ReasonRecovering || last.Unsafe || l.redis.Status.DatasetEpoch != 0 {
+	if last := l.redis.Status.LastFailover; l.master() == old || last.Reason != commonv1.ReasonRecovering || last.Unsafe ||
+		l.redis.Status.DatasetEpoch != 0 {
 		t.Errorf("%s became master, data set %d: %+v", last.To, l.redis.Status.DatasetEpoch, last)
 	}
 }

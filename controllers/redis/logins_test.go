@@ -27,9 +27,10 @@ func (l *loopback) formedBefore() {
 	}
 	f := l.look()
 	defer f.close()
-	l.redis.Status = cachev1alpha1.RedisStatus{Epoch: 1, Master: master.name, TargetMaster: master.name, Replication: &cachev1alpha1.RedisReplication{
-		Epoch: 1, ReplID: f.Nodes[0].ReplID, Master: f.Nodes[0].Process(), EffectiveMinReplicas: 1,
-		SyncSet: []cachev1alpha1.RedisProcess{f.Nodes[1].Process(), f.Nodes[2].Process()}}}
+	l.redis.Status = cachev1alpha1.RedisStatus{Epoch: 1, Master: master.name, TargetMaster: master.name,
+		Replication: &cachev1alpha1.RedisReplication{
+			Epoch: 1, ReplID: f.Nodes[0].ReplID, Master: f.Nodes[0].Process(), EffectiveMinReplicas: 1,
+			SyncSet: []cachev1alpha1.RedisProcess{f.Nodes[1].Process(), f.Nodes[2].Process()}}}
 	l.succeed()
 }
 

@@ -24,7 +24,8 @@ func (l *loopback) client(n *localServer) *goredis.Client {
 
 // operator's own way to a server, and what it may ask.
 func (l *loopback) operator(n *localServer) *goredis.Client {
-	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Username: wire.Operator, Password: l.secrets.Operator,
+	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Username: wire.Operator,
+		Password:        l.secrets.Operator,
 		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	l.t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -165,7 +166,8 @@ func (l *loopback) expectNoneLost(n int) {
 
 // probe a server as its pod's readiness probe does.
 func (l *loopback) probe(n *localServer) error {
-	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Username: wire.Probe, Password: "-", DisableIdentity: true})
+	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Username: wire.Probe, Password: "-",
+		DisableIdentity: true})
 	defer func() { _ = c.Close() }()
 	return c.Ping(l.t.Context()).Err()
 }

@@ -93,7 +93,8 @@ func (l *loopback) cut(replica *localServer) (mend func()) {
 	const login = "masterauth"
 	c := l.operator(replica)
 	right := c.ConfigGet(l.t.Context(), login).Val()[login]
-	if err := errors.Join(c.ConfigSet(l.t.Context(), login, "wrong").Err(), c.Do(l.t.Context(), "CLIENT", "KILL", "TYPE", "master").Err()); err != nil {
+	if err := errors.Join(c.ConfigSet(l.t.Context(), login, "wrong").Err(),
+		c.Do(l.t.Context(), "CLIENT", "KILL", "TYPE", "master").Err()); err != nil {
 		l.t.Fatal(err)
 	}
 	l.until("the link is down", func() bool { return !l.linked(replica) })

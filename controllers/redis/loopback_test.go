@@ -70,8 +70,10 @@ func newLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis)) *
 func startLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis)) *loopback {
 	t.Helper()
 	t.Parallel()
-	l := &loopback{t: t, network: network(), volumes: map[string]topology.Volume{}, r: &Reconciler{clock: clock.RealClock{}}, redis: &cachev1alpha1.Redis{},
-		secrets: config.Credentials{Operator: "operator", Replication: "replication", Backup: "backup", Wanted: config.AppLogin{Password: "app"}, Published: config.AppLogin{Password: "app"}}}
+	l := &loopback{t: t, network: network(), volumes: map[string]topology.Volume{}, r: &Reconciler{clock: clock.RealClock{}},
+		redis: &cachev1alpha1.Redis{},
+		secrets: config.Credentials{Operator: "operator", Replication: "replication", Backup: "backup", Wanted: config.AppLogin{Password: "app"},
+			Published: config.AppLogin{Password: "app"}}}
 	l.redis.Name, l.redis.UID, l.redis.Spec.Size = "a", "a", ptr.To(size)
 	for _, change := range with {
 		change(l.redis)
@@ -107,7 +109,8 @@ func (l *loopback) mount(n *localServer) {
 	l.t.Helper()
 	here := strings.NewReplacer(config.DataDir, n.dir, config.FilesDir, n.dir) // what is mounted in a pod
 	if err := errors.Join(os.WriteFile(filepath.Join(n.dir, config.UsersKey), []byte(config.UsersACL(l.secrets)), 0o600),
-		os.WriteFile(filepath.Join(n.dir, config.ConfKey), []byte(here.Replace(config.Resolve(l.redis).RedisConf(l.secrets, l.written))), 0o600)); err != nil {
+		os.WriteFile(filepath.Join(n.dir, config.ConfKey), []byte(here.Replace(config.Resolve(l.redis).RedisConf(l.secrets, l.written))),
+			0o600)); err != nil {
 		l.t.Fatal(err)
 	}
 	n.restartSettings = config.Resolve(l.redis).RestartSettings(l.written)
@@ -181,7 +184,8 @@ func (l *loopback) look() *pass {
 			RestartSettings: n.restartSettings, Outdated: n.restartSettings != p.spec.RestartSettings(l.written)})
 		p.servers[n.name] = wire.Open(n.address, l.secrets.Operator, nil, nil)
 	}
-	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes, func(n *localServer) bool { return n.uid == rep.Master.PodUID }) {
+	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes,
+		func(n *localServer) bool { return n.uid == rep.Master.PodUID }) {
 		master := rep.Master
 		p.Ghost = &topology.Node{Name: master.Name, PodUID: master.PodUID, Address: master.Address, WasSilent: wasSilent(master.Address)}
 		p.ghostServer = wire.Open(master.Address, l.secrets.Operator, nil, nil)

@@ -60,7 +60,8 @@ func TestSilenceCountsFromTheFirstQuestion(t *testing.T) {
 func TestAServerThatWasNotAskedIsAsSilentAsBefore(t *testing.T) {
 	known, start := knownOfNone(), present
 	known.watched.trackSilence("10.0.0.1", wire.Reached, start)
-	if got := known.watched.trackSilence("10.0.0.1", wire.Unconfirmed, start.Add(5*time.Second)); got != 5*time.Second || known.watched.contactOf("10.0.0.1").wasSilent {
+	if got := known.watched.trackSilence("10.0.0.1", wire.Unconfirmed, start.Add(5*time.Second)); got != 5*time.Second ||
+		known.watched.contactOf("10.0.0.1").wasSilent {
 		t.Errorf("silent for %s", got)
 	}
 	known.watched.noteReply(types.NamespacedName{}, "10.0.0.1", nil, start.Add(6*time.Second))

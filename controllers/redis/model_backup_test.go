@@ -71,7 +71,8 @@ func (m *model) readerTransitions(b budget, add func(action, int8, int8)) {
 	default:
 		for node := range m.nodes {
 			now := m.roleOf(node) // over the connection that was opened before
-			if before := r.said[node]; before.run != 0 && before.run == now.run && before.said().Follows(r.barrier.said()) && now.said().Has(r.barrier.said()) {
+			if before := r.said[node]; before.run != 0 && before.run == now.run && before.said().Follows(r.barrier.said()) &&
+				now.said().Has(r.barrier.said()) {
 				add(readerChose, node, 0)
 			}
 		}
@@ -91,10 +92,10 @@ func (m *model) askForReader(node int8) {
 		return
 	}
 	masters := 0
-	for n, one := range r.said[:m.nodes] {
-		if one.run != 0 && one.master {
+	for n, said := range r.said[:m.nodes] {
+		if said.run != 0 && said.master {
 			masters++
-			r.barrier, r.chosen = one, int8(n) //nolint:gosec // a few
+			r.barrier, r.chosen = said, int8(n) //nolint:gosec // a few
 		}
 	}
 	follows := func(one roleReply) bool { return one.run != 0 && one.said().Follows(r.barrier.said()) }
@@ -228,9 +229,9 @@ func (k *keyWriter) reader(r *reader, nodes, more int8) {
 	k.put(r.asked, r.chosen)
 	k.text(r.must)
 	k.text(r.data)
-	for _, one := range append(slices.Clone(r.said[:nodes]), r.barrier) {
-		k.id(one.run, one.history)
-		k.put(one.offset, flags(one.master, one.linked))
+	for _, said := range append(slices.Clone(r.said[:nodes]), r.barrier) {
+		k.id(said.run, said.history)
+		k.put(said.offset, flags(said.master, said.linked))
 	}
 }
 

@@ -15,7 +15,8 @@ func (s *state) key() uint64 {
 	}
 	for i := range u.procs {
 		p := &u.procs[i]
-		k.put(p.node, p.formerAt, p.start, p.minReplicas, flags(p.alive, p.hung, p.master, p.linked, p.pinned, p.damaged, p.servesStale, p.longUnlinked), flags(p.busy))
+		k.put(p.node, p.formerAt, p.start, p.minReplicas, flags(p.alive, p.hung, p.master, p.linked, p.pinned, p.damaged, p.servesStale,
+			p.longUnlinked), flags(p.busy))
 		k.id(p.pod, p.run, p.follows, p.login, p.history, p.former, p.loaded)
 		k.id(p.admits[:u.nodes]...)
 		k.text(p.data)
@@ -67,8 +68,8 @@ func (k *keyWriter) put(values ...int8) {
 }
 
 func (k *keyWriter) id(ids ...id) {
-	for _, one := range ids {
-		k.buffer = append(k.buffer, byte(k.canonical(one))) //nolint:gosec // at most 128
+	for _, named := range ids {
+		k.buffer = append(k.buffer, byte(k.canonical(named))) //nolint:gosec // at most 128
 	}
 }
 
@@ -104,7 +105,8 @@ func flags(set ...bool) int8 {
 }
 
 func (k *keyWriter) record(r *savedRecord, nodes int8) {
-	k.put(r.size, r.w, r.epoch, r.dataset, r.target, r.master, r.recordEpoch, r.startOffset, r.recordedMasterNode, r.effective, r.from, r.to, r.cutOff, flags(r.sleep, r.hasReplication, r.changed, r.routed, r.bootstrap), r.restore)
+	k.put(r.size, r.w, r.epoch, r.dataset, r.target, r.master, r.recordEpoch, r.startOffset, r.recordedMasterNode, r.effective, r.from, r.to,
+		r.cutOff, flags(r.sleep, r.hasReplication, r.changed, r.routed, r.bootstrap), r.restore)
 	k.id(r.holder, r.history, r.former, r.recordedMaster.pod, r.recordedMaster.run, r.fromPod, r.loader.pod, r.loader.run, r.restoreHistory)
 	for _, m := range r.members[:nodes] {
 		k.id(m.pod, m.run)
@@ -147,9 +149,9 @@ func (o *operatorMemory) forget(u *model) {
 func (k *keyWriter) recollection(r *operatorMemory) {
 	k.id(r.identity)
 	k.put(int8(r.fenced), int8(r.cutOff)) //nolint:gosec // a few
-	for _, one := range r.servers {
-		k.id(one.pod, one.othersKilled, one.knowsLogin)
-		k.put(int8(one.heard), flags(one.mute)) //nolint:gosec // a few
+	for _, server := range r.servers {
+		k.id(server.pod, server.othersKilled, server.knowsLogin)
+		k.put(int8(server.heard), flags(server.mute)) //nolint:gosec // a few
 	}
 }
 
@@ -173,7 +175,8 @@ func (k *keyWriter) read(r *reading, nodes int8) {
 
 func (k *keyWriter) reply(r *reply) {
 	v := &r.sight
-	k.put(flags(r.failed, v.master, v.linked, v.pinned, v.servesStale, v.longUnlinked), int8(v.answer), v.formerAt, v.offset, int8(v.keys), v.minReplicas) //nolint:gosec // a few
+	k.put(flags(r.failed, v.master, v.linked, v.pinned, v.servesStale, v.longUnlinked), int8(v.answer), v.formerAt, v.offset, int8(v.keys),
+		v.minReplicas) //nolint:gosec // a few
 	if v.run != 0 {
 		k.id(v.run, v.follows, v.history, v.former)
 		k.id(v.attached[:]...)

@@ -36,7 +36,8 @@ type reading struct {
 }
 
 func (m *model) read() reading {
-	return reading{m.storage, m.snapshots, m.nodes, m.record, m.pods, m.stamps, m.source.pod, m.source.pod != 0 && !m.source.alive, m.asksNoGhost}
+	return reading{m.storage, m.snapshots, m.nodes, m.record, m.pods, m.stamps, m.source.pod, m.source.pod != 0 && !m.source.alive,
+		m.asksNoGhost}
 }
 
 // operatorMemory is what an operator keeps from pass to pass, in classes of time: a moment ago,
@@ -203,14 +204,14 @@ func playPass(read reading, known operatorMemory, ask func(request, *reading) re
 
 func (o operatorMemory) recall(known *objectMemory) {
 	known.fencedSince, known.cutOffSince = o.fenced.time(), o.cutOff.time()
-	for _, one := range o.servers {
-		if one.pod != 0 {
-			known.watched.contacts[address(one.pod)] = contact{lastReply: one.heard.time(), wasSilent: one.mute}
-			if one.othersKilled != 0 {
-				known.noteCommand(runID(one.othersKilled), func(c *topology.SentCommands) { c.OthersKilled = true })
+	for _, server := range o.servers {
+		if server.pod != 0 {
+			known.watched.contacts[address(server.pod)] = contact{lastReply: server.heard.time(), wasSilent: server.mute}
+			if server.othersKilled != 0 {
+				known.noteCommand(runID(server.othersKilled), func(c *topology.SentCommands) { c.OthersKilled = true })
 			}
-			if one.knowsLogin != 0 {
-				known.noteCommand(runID(one.knowsLogin), setLoginSent(modelClock.Now()))
+			if server.knowsLogin != 0 {
+				known.noteCommand(runID(server.knowsLogin), setLoginSent(modelClock.Now()))
 			}
 		}
 	}
@@ -220,7 +221,8 @@ func operatorMemoryOf(p *pass, read reading) operatorMemory {
 	known := p.known
 	after := operatorMemory{identity: idIn(p.Identity), fenced: ageOf(known.fencedSince), cutOff: ageOf(known.cutOffSince)}
 	for i, pod := range append(slices.Clone(read.pods[:read.nodes]), read.record.recordedMaster.pod, read.source) {
-		if one, met := known.watched.contacts[address(pod)]; met && !slices.ContainsFunc(after.servers[:], func(a serverMemory) bool { return a.pod == pod }) {
+		if one, met := known.watched.contacts[address(pod)]; met &&
+			!slices.ContainsFunc(after.servers[:], func(a serverMemory) bool { return a.pod == pod }) {
 			after.servers[i] = serverMemory{pod: pod, heard: ageOf(one.lastReply), mute: one.wasSilent}
 			for _, m := range p.addressable() {
 				if m.Address != address(pod) || m.RunID == "" {
@@ -259,7 +261,8 @@ func (m *modelPass) checkStamps(context.Context) error {
 
 func (m *modelPass) writeStamp(_ context.Context, name string, s topology.Stamp) error {
 	m.pass.Volumes[name] = topology.Volume{Stamp: s}
-	return m.send(request{modelCommand: modelCommand{effect: stampEffect}, node: int8(config.Ordinal(name)), label: modelStampOf(s)}) //nolint:gosec // a few
+	return m.send(request{modelCommand: modelCommand{effect: stampEffect}, node: int8(config.Ordinal(name)),
+		label: modelStampOf(s)}) //nolint:gosec // a few
 }
 
 func (m *modelPass) deletePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
@@ -280,13 +283,14 @@ func (m *modelPass) route(context.Context) (led bool, err error) {
 	if m.pass.redis.Status.Master == "" {
 		return true, nil
 	}
-	err = m.send(request{modelCommand: modelCommand{effect: routeEffect}, node: int8(config.Ordinal(m.pass.redis.Status.Master))}) //nolint:gosec // a few
+	err = m.send(request{modelCommand: modelCommand{effect: routeEffect},
+		node: int8(config.Ordinal(m.pass.redis.Status.Master))}) //nolint:gosec // a few
 	return err == nil, err
 }
 
 func (*modelPass) runAll(_ context.Context, all []func()) {
-	for _, one := range all {
-		one()
+	for _, run := range all {
+		run()
 	}
 }
 

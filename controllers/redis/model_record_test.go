@@ -101,8 +101,9 @@ func (s savedRecord) object(storage bool) *cachev1alpha1.Redis {
 	if !s.hasReplication {
 		return o
 	}
-	rep := &cachev1alpha1.RedisReplication{Epoch: int64(s.recordEpoch), ReplID: historyName(s.history), FormerReplID: historyName(s.former), StartOffset: int64(s.startOffset),
-		Master: s.recordedMaster.process(s.recordedMasterNode), EffectiveMinReplicas: int32(s.effective)}
+	rep := &cachev1alpha1.RedisReplication{Epoch: int64(s.recordEpoch), ReplID: historyName(s.history), FormerReplID: historyName(s.former),
+		StartOffset: int64(s.startOffset),
+		Master:      s.recordedMaster.process(s.recordedMasterNode), EffectiveMinReplicas: int32(s.effective)}
 	for n, member := range s.members {
 		if member.pod != 0 {
 			rep.SyncSet = append(rep.SyncSet, member.process(int8(n))) //nolint:gosec // a few
@@ -115,7 +116,8 @@ func (s savedRecord) object(storage bool) *cachev1alpha1.Redis {
 // recordOf is the model's form of an object, with the version that was read.
 func recordOf(o *cachev1alpha1.Redis, read savedRecord) savedRecord {
 	r := savedRecord{version: read.version, size: read.size, w: read.w, sleep: read.sleep, bootstrap: read.bootstrap,
-		holder: idIn(o.Status.HolderIdentity), epoch: int8(o.Status.Epoch), target: nodeOf(o.Status.TargetMaster), master: nodeOf(o.Status.Master), from: -1, to: -1} //nolint:gosec // a few
+		holder: idIn(o.Status.HolderIdentity), epoch: int8(o.Status.Epoch), target: nodeOf(o.Status.TargetMaster),
+		master: nodeOf(o.Status.Master), from: -1, to: -1} //nolint:gosec // a few
 	if last := o.Status.LastFailover; last != nil {
 		r.changed, r.from, r.to, r.routed = true, nodeOf(last.From), nodeOf(last.To), last.RoutedAt != nil
 		if last.Reason == commonv1.ReasonMasterCutOff {

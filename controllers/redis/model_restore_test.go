@@ -16,7 +16,8 @@ const backedUpWrite = "R"
 // createSource makes the pod that serves the backup.
 func (m *model) createSource() {
 	if m.source.pod == 0 {
-		m.source = process{node: operatorSide, pod: m.next(), run: m.next(), alive: true, master: true, history: m.next(), data: backedUpWrite, start: 1}
+		m.source = process{node: operatorSide, pod: m.next(), run: m.next(), alive: true, master: true, history: m.next(), data: backedUpWrite,
+			start: 1}
 	}
 }
 
@@ -57,7 +58,8 @@ func sourceOf(read reading) *topology.Source {
 	return s
 }
 
-var restorePhases = [...]cachev1alpha1.RedisRestorePhase{"", cachev1alpha1.RedisRestoreFetching, cachev1alpha1.RedisRestoreLoading, cachev1alpha1.RedisRestoreCompleted}
+var restorePhases = [...]cachev1alpha1.RedisRestorePhase{"", cachev1alpha1.RedisRestoreFetching, cachev1alpha1.RedisRestoreLoading,
+	cachev1alpha1.RedisRestoreCompleted}
 
 // restoreStatus is the shipped form of how far the loading is.
 func (s savedRecord) restoreStatus() *cachev1alpha1.RedisRestore {

@@ -38,7 +38,9 @@ const (
 )
 
 var effectNames = [...]string{"looks at", "fences", "leads to its master", "promotes", "pins the history of", "chooses who may follow",
-	"sets W of", "ends others at", "has reads answered by", "ends whoever is logged in as a backup at", "saves the record", "asks for the record", "asks for the stamps", "stamps the volume of", "removes the pod of", "routes clients to", "has a backup served, beside",
+	"sets W of", "ends others at", "has reads answered by", "ends whoever is logged in as a backup at", "saves the record",
+	"asks for the record", "asks for the stamps", "stamps the volume of", "removes the pod of", "routes clients to",
+	"has a backup served, beside",
 	"ends the pod that serves a backup, beside"}
 
 // modelCommand is a command to a server.
@@ -170,7 +172,8 @@ func (m *model) save(next savedRecord, read *reading) bool {
 	}
 	m.checkRests(next)
 	next.version++
-	if p := m.processOf(next.recordedMaster.pod); next.recordedMaster != m.record.recordedMaster && p != nil && p.alive && p.run == next.recordedMaster.run {
+	if p := m.processOf(next.recordedMaster.pod); next.recordedMaster != m.record.recordedMaster && p != nil && p.alive &&
+		p.run == next.recordedMaster.run {
 		m.promoted(p, false)
 	}
 	m.record, read.record = next, next
@@ -214,7 +217,8 @@ func (m *model) execute(p *process, q modelCommand) {
 }
 
 func (m *model) see(p *process) modelView {
-	s := modelView{answer: wire.Reached, run: p.run, master: p.master, linked: p.linked, longUnlinked: p.longUnlinked, pinned: p.pinned, servesStale: p.servesStale, follows: p.follows, history: p.history,
+	s := modelView{answer: wire.Reached, run: p.run, master: p.master, linked: p.linked, longUnlinked: p.longUnlinked, pinned: p.pinned,
+		servesStale: p.servesStale, follows: p.follows, history: p.history,
 		former: p.former, formerAt: p.formerAt, offset: p.offset(), keys: int16(p.keys()), minReplicas: p.minReplicas} //nolint:gosec // a few
 	for i, f := range m.attachedReplicas(p) {
 		s.attached[i] = f.pod
@@ -376,8 +380,8 @@ func (m modelServer) KillUser(_ context.Context, user string) error {
 		return nil
 	}
 	return m.command(expelEffect, func(q *request) {
-		for _, one := range m.expelled {
-			q.to = max(q.to, idIn(one)) // the latest: a reader comes after the nodes
+		for _, expelled := range m.expelled {
+			q.to = max(q.to, idIn(expelled)) // the latest: a reader comes after the nodes
 		}
 	})
 }

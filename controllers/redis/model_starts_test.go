@@ -41,8 +41,8 @@ func (m *model) runPass(known *operatorMemory) (did topology.Step, err error) {
 
 // applyAll applies one transition after the other.
 func (m *model) applyAll(all ...transition) {
-	for _, one := range all {
-		m.apply(one)
+	for _, next := range all {
+		m.apply(next)
 	}
 }
 
@@ -79,7 +79,8 @@ func promotedCold(*testing.T) *model {
 // that was away since before the last failover has a volume with some.
 func emptiedBesideOlder(t *testing.T) *model {
 	u := formed(t, 3, 2, true)
-	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: caughtUp, a: 2}, transition{action: died, a: 2}, transition{action: died}, transition{action: booted})
+	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: caughtUp, a: 2},
+		transition{action: died, a: 2}, transition{action: died}, transition{action: booted})
 	u.runPasses()
 	u.applyAll(transition{action: lowered})
 	u.runPasses()
@@ -143,7 +144,8 @@ func hungMaster(t *testing.T) *model {
 // busyMaster is a master that a script keeps busy for longer than anything is waited for.
 func busyMaster(t *testing.T) *model {
 	u := formed(t, 3, 1, true)
-	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: wrote}, transition{action: scriptStarted}, transition{action: elapsed})
+	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: wrote}, transition{action: scriptStarted},
+		transition{action: elapsed})
 	return u
 }
 
@@ -165,6 +167,7 @@ func loweredW(t *testing.T) *model {
 // cameBack is a set whose replica has confirmed a write, died, and started without it.
 func cameBack(t *testing.T) *model {
 	u := formed(t, 2, 1, true)
-	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: died, a: 1}, transition{action: startedOnSnapshot, a: 1})
+	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: died, a: 1},
+		transition{action: startedOnSnapshot, a: 1})
 	return u
 }

@@ -397,7 +397,8 @@ func (m *model) promoted(p *process, forced bool) {
 			return more(o) && (m.storage || !podless(o)) && tells
 		})
 		if !forced && (warm > 0 || any > 0 && !p.damaged) {
-			m.violate("node %d was promoted without the confirmed write %q, which %d others have, %d of them alive", p.node, string(operation), any, warm)
+			m.violate("node %d was promoted without the confirmed write %q, which %d others have, %d of them alive", p.node, string(operation), any,
+				warm)
 		}
 	}
 	m.checkDataset(p, kept.Len())

@@ -43,13 +43,19 @@ const (
 	suspended    // the operator: another takes over, and it wakes some time later
 )
 
-var actionWords = [...]string{"", "an application writes at", "an application deletes all keys at", "hears its master:", "starts:", "starts, and its file lost its last operation:",
-	"starts on an older snapshot of its history:", "starts with an empty disk:", "dies:", "loses its pod by force, and lives on:", "ends without a pod:", "hangs:", "goes on after hanging:", "becomes busy with a script:", "has done with its script:", "cut off from each other:",
-	"reach each other again:", "time goes by", "the spec's W is lowered to 1", "the API server is backed up", "the API server is restored from its backup",
+var actionWords = [...]string{"", "an application writes at", "an application deletes all keys at", "hears its master:", "starts:",
+	"starts, and its file lost its last operation:",
+	"starts on an older snapshot of its history:", "starts with an empty disk:", "dies:", "loses its pod by force, and lives on:",
+	"ends without a pod:", "hangs:", "goes on after hanging:", "becomes busy with a script:", "has done with its script:",
+	"cut off from each other:",
+	"reach each other again:", "time goes by", "the spec's W is lowered to 1", "the API server is backed up",
+	"the API server is restored from its backup",
 	"the server of the backup ends",
 	"spec.hibernate changes", "the object is made anew over its volumes",
 	"a backup begins", "the backup asks", "the backup waits for and chooses", "the backup reads", "the backup has read all, and ends",
-	"the operator begins a pass", "the operator begins a pass on what it read for the last one", "the operator", "the API server refuses this:", "the operator gets no reply to this:", "the operator dies", "the operator is stopped, and another takes over"}
+	"the operator begins a pass", "the operator begins a pass on what it read for the last one", "the operator",
+	"the API server refuses this:", "the operator gets no reply to this:", "the operator dies",
+	"the operator is stopped, and another takes over"}
 
 // transition is one thing that may happen next.
 type transition struct {
@@ -60,7 +66,8 @@ type transition struct {
 // fault reports whether the transition is charged to the faults.
 func (t transition) fault() bool {
 	switch t.action {
-	case startedTruncated, startedOnSnapshot, startedEmpty, died, deletedByForce, stalled, cutOff, lowered, restored, sourceEnded, writeRefused, replyLost:
+	case startedTruncated, startedOnSnapshot, startedEmpty, died, deletedByForce, stalled, cutOff, lowered, restored, sourceEnded,
+		writeRefused, replyLost:
 		return true
 	}
 	return false
@@ -255,7 +262,8 @@ func (m *model) asleep() bool { return m.record.sleep && !m.record.hasReplicatio
 // recreate the object: its pods go, and new ones come to the volumes.
 func (m *model) recreate() {
 	version := m.record.version
-	m.record = savedRecord{version: version + 1, size: m.record.size, w: m.record.w, bootstrap: m.record.bootstrap, target: -1, master: -1, from: -1, to: -1}
+	m.record = savedRecord{version: version + 1, size: m.record.size, w: m.record.w, bootstrap: m.record.bootstrap, target: -1, master: -1,
+		from: -1, to: -1}
 	for n := range m.nodes {
 		for i := len(m.procs) - 1; i >= 0; i-- {
 			if p := &m.procs[i]; p.node == n && p.alive {

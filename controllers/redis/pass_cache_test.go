@@ -73,7 +73,9 @@ func (p *passCache) place(o *operator, nodes int8) (*cachedPass, uint64) {
 // rename all that a played pass names.
 func (p *passResult) rename(as func(*id)) {
 	q := &p.next
-	all := []*id{&q.pod, &q.run, &q.to, &q.login, &q.record.holder, &q.record.history, &q.record.former, &q.record.recordedMaster.pod, &q.record.recordedMaster.run, &q.record.fromPod, &q.record.loader.pod, &q.record.loader.run, &q.record.restoreHistory, &q.label.history, &p.memory.identity}
+	all := []*id{&q.pod, &q.run, &q.to, &q.login, &q.record.holder, &q.record.history, &q.record.former, &q.record.recordedMaster.pod,
+		&q.record.recordedMaster.run, &q.record.fromPod, &q.record.loader.pod, &q.record.loader.run, &q.record.restoreHistory, &q.label.history,
+		&p.memory.identity}
 	for i := range mostNodes {
 		all = append(all, &q.admits[i], &q.record.members[i].pod, &q.record.members[i].run)
 	}
@@ -81,7 +83,7 @@ func (p *passResult) rename(as func(*id)) {
 		s := &p.memory.servers[i]
 		all = append(all, &s.pod, &s.othersKilled, &s.knowsLogin)
 	}
-	for _, one := range all {
-		as(one)
+	for _, named := range all {
+		as(named)
 	}
 }

@@ -18,7 +18,8 @@ import (
 func podsWithRoles(s *fixture.Scene) []corev1.Pod {
 	var list []corev1.Pod
 	for _, m := range s.Nodes {
-		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: m.Name, UID: m.PodUID, Labels: map[string]string{topology.LabelRole: topology.RoleReplica}}}
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: m.Name, UID: m.PodUID,
+			Labels: map[string]string{topology.LabelRole: topology.RoleReplica}}}
 		if m.Name == "a-0" {
 			pod.Labels[topology.LabelRole] = topology.RoleMaster
 		}
@@ -41,16 +42,27 @@ func TestOutdatedPodRoles(t *testing.T) {
 	}{
 		{"nothing differs", func(*fixture.Scene) {}, nil},
 		{"who is no longer in sync", func(s *fixture.Scene) { s.Nodes[1].LinkUp = false }, []string{"a-1 replica false"}},
-		{"not right after another became master", func(s *fixture.Scene) { s.Nodes[1].LinkUp = false; moved(s, topology.OldClientTime-time.Millisecond) }, nil},
-		{"nor when the same is master again", func(s *fixture.Scene) {
+		{"not right after another became master", func(s *fixture.Scene) {
+			s.Nodes[1].LinkUp = false
+			moved(s, topology.OldClientTime-time.Millisecond)
+		}, nil},
+		{"not when the same is master again", func(s *fixture.Scene) {
 			s.Nodes[1].LinkUp = false
 			moved(s, topology.OldClientTime-time.Millisecond)
 			s.Status.LastFailover.To = "a-0"
 		}, nil},
-		{"nor does the new master get its role", func(s *fixture.Scene) { fixture.MasterIs(s, 2); moved(s, topology.OldClientTime-time.Millisecond) }, nil},
-		{"it does once old clients were disconnected for long enough", func(s *fixture.Scene) { fixture.MasterIs(s, 1); moved(s, topology.OldClientTime) }, []string{"a-0 replica true", "a-1 master true"}},
-		{"the first master does at once", func(s *fixture.Scene) { fixture.MasterIs(s, 1); moved(s, 0); s.Status.LastFailover.From = "" }, []string{"a-0 replica true", "a-1 master true"}},
-		{"one that is master again is, too", func(s *fixture.Scene) { fixture.MasterIs(s, 1); moved(s, 0); s.Status.LastFailover.To = "a-0" }, []string{"a-0 replica true", "a-1 master true"}},
+		{"the new master does not get its role at once", func(s *fixture.Scene) {
+			fixture.MasterIs(s, 2)
+			moved(s, topology.OldClientTime-time.Millisecond)
+		}, nil},
+		{"it does once old clients were disconnected for long enough", func(s *fixture.Scene) {
+			fixture.MasterIs(s, 1)
+			moved(s, topology.OldClientTime)
+		}, []string{"a-0 replica true", "a-1 master true"}},
+		{"the first master does at once", func(s *fixture.Scene) { fixture.MasterIs(s, 1); moved(s, 0); s.Status.LastFailover.From = "" },
+			[]string{"a-0 replica true", "a-1 master true"}},
+		{"one that is master again is, too", func(s *fixture.Scene) { fixture.MasterIs(s, 1); moved(s, 0); s.Status.LastFailover.To = "a-0" },
+			[]string{"a-0 replica true", "a-1 master true"}},
 		{"without a master nothing is taken back", func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[0]); s.Nodes[1].LinkUp = false }, nil},
 		{"who does not answer is left as it is", func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[1]) }, nil},
 		{"who goes as well", func(s *fixture.Scene) { s.Nodes[1].LinkUp, s.Nodes[1].Deleting = false, true }, nil},

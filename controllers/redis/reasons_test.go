@@ -24,9 +24,9 @@ func TestEachChangeOfTheMasterHasAMessage(t *testing.T) {
 		if !ok || constants.Tok != token.CONST || constants.Doc == nil || !strings.HasPrefix(constants.Doc.List[0].Text, ofChanges) {
 			continue
 		}
-		for _, one := range constants.Specs {
+		for _, spec := range constants.Specs {
 			reasons++
-			reason, err := strconv.Unquote(one.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value)
+			reason, err := strconv.Unquote(spec.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value)
 			if err != nil || changeMessages[reason] == "" {
 				t.Errorf("%q has no message: %v", reason, err)
 			}

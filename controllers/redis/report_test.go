@@ -23,8 +23,9 @@ func TestABlockedPromotionIsToldFirst(t *testing.T) {
 		next   topology.Step
 		reason string
 	}{
-		"a human is asked":       {topology.Step{Do: topology.Block, Message: "annotate it"}, commonv1.ReasonPromotionBlocked},
-		"which master is right":  {topology.Step{Do: topology.Block, Reason: commonv1.ReasonSeveralMasters, Message: "two"}, commonv1.ReasonSeveralMasters},
+		"a human is asked": {topology.Step{Do: topology.Block, Message: "annotate it"}, commonv1.ReasonPromotionBlocked},
+		"which master is right": {topology.Step{Do: topology.Block, Reason: commonv1.ReasonSeveralMasters, Message: "two"},
+			commonv1.ReasonSeveralMasters},
 		"nothing else is urgent": {topology.Step{Do: topology.Idle}, commonv1.ReasonRefusedByServer},
 	} {
 		t.Run(name, func(t *testing.T) {

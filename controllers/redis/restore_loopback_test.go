@@ -111,7 +111,8 @@ func TestASetBeginsWithItsBackup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := restoredLoopback(t, 50, with...)
 			last := l.redis.Status.LastFailover
-			if l.source != nil || last.Reason != commonv1.ReasonRestored || l.redis.Status.Restore.Phase != cachev1alpha1.RedisRestoreCompleted || l.redis.Status.Restore.Item != "item" {
+			if l.source != nil || last.Reason != commonv1.ReasonRestored || l.redis.Status.Restore.Phase != cachev1alpha1.RedisRestoreCompleted ||
+				l.redis.Status.Restore.Item != "item" {
 				t.Errorf("%+v, %+v", last, l.redis.Status.Restore)
 			}
 			l.expectKeys(50)

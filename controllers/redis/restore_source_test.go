@@ -16,7 +16,8 @@ func ended(name string, code int32, message string) corev1.ContainerStatus {
 }
 
 func TestSourceFromPod(t *testing.T) {
-	item := `{"item":{"name":"20260102T120000Z-89abcdef","size":1,"sha256":"` + strings.Repeat("a", 64) + `"}}`
+	item := `{"item":{"name":"20260102T120000Z-89abcdef","size":1,"sha256":"` +
+		strings.Repeat("a", 64) + `"}}`
 	for _, c := range []struct {
 		reason        string
 		init, main    []corev1.ContainerStatus
@@ -25,12 +26,18 @@ func TestSourceFromPod(t *testing.T) {
 	}{
 		{"it fetches", nil, nil, corev1.PodPending, "", ""},
 		{"it serves", []corev1.ContainerStatus{ended("fetch", 0, item)}, nil, corev1.PodRunning, "20260102T120000Z-89abcdef", ""},
-		{"the store refuses", []corev1.ContainerStatus{ended("fetch", 1, `{"error":"NoSuchBucket: no\u0007 such bucket"}`)}, nil, corev1.PodFailed, "", "NoSuchBucket: no? such bucket"},
-		{"the runner says nothing", []corev1.ContainerStatus{ended("fetch", 2, "")}, nil, corev1.PodFailed, "", "container fetch ended with exit code 2 (Error)"},
-		{"nothing that can be read", []corev1.ContainerStatus{ended("fetch", 0, "{")}, nil, corev1.PodRunning, "", "its manifest has an impossible name"},
-		{"a name that is none", []corev1.ContainerStatus{ended("fetch", 0, `{"item":{"name":"../../x"}}`)}, nil, corev1.PodRunning, "", "its manifest has an impossible name"},
-		{"more than a runner says", []corev1.ContainerStatus{ended("fetch", 1, `{"error":"`+strings.Repeat("x", 3000)+`"}`)}, nil, corev1.PodFailed, "", "container fetch ended"},
-		{"the server does not take it", []corev1.ContainerStatus{ended("fetch", 0, item)}, []corev1.ContainerStatus{ended("serve", 1, "Can't handle RDB format version 99")},
+		{"the store refuses", []corev1.ContainerStatus{ended("fetch", 1, `{"error":"NoSuchBucket: no\u0007 such bucket"}`)}, nil,
+			corev1.PodFailed, "", "NoSuchBucket: no? such bucket"},
+		{"the runner says nothing", []corev1.ContainerStatus{ended("fetch", 2, "")}, nil, corev1.PodFailed, "",
+			"container fetch ended with exit code 2 (Error)"},
+		{"nothing that can be read", []corev1.ContainerStatus{ended("fetch", 0, "{")}, nil, corev1.PodRunning, "",
+			"its manifest has an impossible name"},
+		{"a name that is none", []corev1.ContainerStatus{ended("fetch", 0, `{"item":{"name":"../../x"}}`)}, nil, corev1.PodRunning, "",
+			"its manifest has an impossible name"},
+		{"more than a runner says", []corev1.ContainerStatus{ended("fetch", 1, `{"error":"`+strings.Repeat("x", 3000)+`"}`)}, nil,
+			corev1.PodFailed, "", "container fetch ended"},
+		{"the server does not take it", []corev1.ContainerStatus{ended("fetch", 0, item)},
+			[]corev1.ContainerStatus{ended("serve", 1, "Can't handle RDB format version 99")},
 			corev1.PodFailed, "20260102T120000Z-89abcdef", "Can't handle RDB format version 99"},
 		{"a container of somebody else ends", []corev1.ContainerStatus{ended("istio-init", 0, "")}, nil, corev1.PodPending, "", ""},
 		{"it was evicted", nil, nil, corev1.PodFailed, "", "the pod a-restore has ended"},
@@ -53,8 +60,10 @@ func TestSourceFromPod(t *testing.T) {
 }
 
 func TestSourceFromPodWarns(t *testing.T) {
-	message := `{"warning":"the manifest names no source","item":{"name":"20260102T120000Z-89abcdef","size":1,"sha256":"` + strings.Repeat("a", 64) + `"}}`
-	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning, InitContainerStatuses: []corev1.ContainerStatus{ended("fetch", 0, message)}}}
+	message := `{"warning":"the manifest names no source","item":{"name":"20260102T120000Z-89abcdef","size":1,"sha256":"` +
+		strings.Repeat("a", 64) + `"}}`
+	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning,
+		InitContainerStatuses: []corev1.ContainerStatus{ended("fetch", 0, message)}}}
 	if got := sourceFromPod(pod, present); got.Item == "" || got.Warning != "the manifest names no source" {
 		t.Errorf("%+v", got)
 	}

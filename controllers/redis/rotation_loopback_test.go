@@ -70,8 +70,10 @@ func TestARotationRefusesTheFormerPasswords(t *testing.T) {
 	}
 	both := func(when string) {
 		t.Helper()
-		if err := errors.Join(l.login(wire.Operator, former.Operator), l.login(wire.Operator, l.secrets.Operator), l.login(wire.Operator, l.secrets.Rotation.Other.Operator),
-			l.login(backup.RedisUser, former.Backup), l.login(backup.RedisUser, l.secrets.Backup), l.login(backup.RedisUser, l.secrets.Rotation.Other.Backup)); err != nil {
+		if err := errors.Join(l.login(wire.Operator, former.Operator), l.login(wire.Operator, l.secrets.Operator),
+			l.login(wire.Operator, l.secrets.Rotation.Other.Operator),
+			l.login(backup.RedisUser, former.Backup), l.login(backup.RedisUser, l.secrets.Backup),
+			l.login(backup.RedisUser, l.secrets.Rotation.Other.Backup)); err != nil {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
@@ -99,7 +101,8 @@ func TestARotationRefusesTheFormerPasswords(t *testing.T) {
 	l.rotationStage("the former are dropped", func() bool { return !l.secrets.Rotation.IsUnderWay() })
 	l.heal()
 	used("after it")
-	for user, password := range map[string]string{wire.Operator: former.Operator, backup.RedisUser: former.Backup, wire.Replication: former.Replication} {
+	for user, password := range map[string]string{wire.Operator: former.Operator, backup.RedisUser: former.Backup,
+		wire.Replication: former.Replication} {
 		if err := l.login(user, password); err == nil || strings.Count(err.Error(), "WRONGPASS") != len(l.nodes) {
 			t.Errorf("%s by the former password: %v", user, err)
 		}

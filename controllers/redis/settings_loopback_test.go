@@ -237,7 +237,8 @@ func TestI15AnotherPersistenceKeepsTheDataThroughKills(t *testing.T) {
 func (l *loopback) advance(stages int) {
 	l.t.Helper()
 	is := func() string {
-		return l.written.Text() + l.infoOfAll("aof_enabled") + l.infoOfAll("aof_rewrite_in_progress") + l.infoOfAll("rdb_saves") + l.infoOfAll("run_id")
+		return l.written.Text() + l.infoOfAll("aof_enabled") + l.infoOfAll("aof_rewrite_in_progress") + l.infoOfAll("rdb_saves") +
+			l.infoOfAll("run_id")
 	}
 	for range stages {
 		before := is()
@@ -297,7 +298,8 @@ func TestEverySupportedDirectiveIsLiveOrRolled(t *testing.T) {
 			continue
 		}
 		err := c.ConfigSet(t.Context(), name, value).Err()
-		if rolls := slices.Contains(config.StartupOnly, name); rolls != (err != nil && strings.Contains(err.Error(), "immutable")) || !rolls && err != nil {
+		if rolls := slices.Contains(config.StartupOnly, name); rolls != (err != nil && strings.Contains(err.Error(), "immutable")) ||
+			!rolls && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

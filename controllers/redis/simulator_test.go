@@ -36,7 +36,8 @@ func newWalk(seed uint64) *walk {
 	if nodes > 2 && w.rand.IntN(3) == 0 {
 		minimum = 2
 	}
-	w.first = newState(newModel(nodes, minimum, w.rand.IntN(2) == 0), budget{faults: int8(1 + w.rand.IntN(5)), crashes: 2, suspends: 1, stale: 2, writes: 6, drains: w.rand.IntN(2) == 0, owner: w.rand.IntN(4) == 0}, w.rand.IntN(2) == 0)
+	w.first = newState(newModel(nodes, minimum, w.rand.IntN(2) == 0), budget{faults: int8(1 + w.rand.IntN(5)), crashes: 2, suspends: 1,
+		stale: 2, writes: 6, drains: w.rand.IntN(2) == 0, owner: w.rand.IntN(4) == 0}, w.rand.IntN(2) == 0)
 	w.first.model.snapshots = w.first.model.storage && seed%3 == 0
 	w.state = w.first.clone()
 	return w
@@ -117,7 +118,8 @@ func (m *model) runToRest(known operatorMemory) (topology.Step, *model) {
 	for range 150 {
 		m.mend()
 		var err error
-		if did, err = m.runPass(&known); m.violation != "" || err == nil && (did.Do == topology.Idle && m.hasHealthyMaster() || did.Do == topology.Block) {
+		if did, err = m.runPass(&known); m.violation != "" || err == nil &&
+			(did.Do == topology.Idle && m.hasHealthyMaster() || did.Do == topology.Block) {
 			break
 		}
 	}

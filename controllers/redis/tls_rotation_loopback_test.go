@@ -132,7 +132,8 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	master.Close()
 	for _, p := range set[1:] {
 		server := p.open(t, old)
-		if err := server.Follow(t.Context(), set[0].address, wire.Login{User: wire.Replication, Password: fixture.Passwords.Replication}); err != nil {
+		if err := server.Follow(t.Context(), set[0].address, wire.Login{User: wire.Replication,
+			Password: fixture.Passwords.Replication}); err != nil {
 			t.Fatal(err)
 		}
 		server.Close()

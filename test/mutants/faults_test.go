@@ -398,10 +398,10 @@ var changes = []mutant{
 		"TestNoPodRoleIsWrittenInThePassThatRoutes"},
 	{"a pod role delays the route of the next failover", "pod_roles.go",
 		"s.PodRolesDelay() > 0 {", "s.PodRolesDelay() < 0 {",
-		"TestOutdatedPodRoles/nor does the new master get its role"},
+		"TestOutdatedPodRoles/the new master does not get its role at once"},
 	{"readers are turned away right after a change", "pod_roles.go",
 		"case s.SinceRouted < topology.OldClientTime:", "case s.SinceRouted < 0:",
-		"TestOutdatedPodRoles/nor when the same is master again"},
+		"TestOutdatedPodRoles/not when the same is master again"},
 }
 
 // The order of commands and writes.
