@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	clocktesting "k8s.io/utils/clock/testing"
-
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
@@ -131,17 +129,19 @@ func (m *accessModel) pass(dieAt int) (bool, error) {
 	s := &accessServer{accessModel: m, object: e, dieAt: dieAt}
 	member := membership.Member{Name: "a-0", Record: &only[0], Listed: &membership.ListedMember{ID: 1, Name: "a-0"},
 		Pod: membership.Pod{UID: "p", HasRun: true, Ready: true}, View: membership.View{Answered: true, ID: 1, ClusterID: 1, Leader: 1}}
-	f := &fleet{spec: membership.Spec{Name: "a", Size: 1, RequiresLogin: true}, effects: s, servers: map[string]server{"a-0": s},
-		World:  membership.World{Listed: true, Members: []membership.Member{member}},
-		logins: config.Logins{Root: "r", Backup: "b", Published: m.Binding, Chosen: fmt.Sprint(m.Chosen)}}
-	f.lookAtAccess(context.Background(), e, m.now(), m.now())
-	r := &Reconciler{clock: clocktesting.NewFakePassiveClock(m.now())}
-	err := r.execute(context.Background(), e, f, f.situation(e).Plan())
+	f := &fleet{cluster: e, spec: membership.Spec{Name: "a", Size: 1, RequiresLogin: true}, effects: s, servers: map[string]server{"a-0": s},
+		World: membership.World{Listed: true, Members: []membership.Member{member}}}
+	p := passAt(m.now(), f)
+	p.known.access = m.now()
+	p.in.logins = config.Logins{Root: "r", Backup: "b", Published: m.Binding, Chosen: fmt.Sprint(m.Chosen)}
+	p.lookAtAccess(context.Background())
+	p.step = p.situation().Plan()
+	err := p.execute(context.Background())
 	if dieAt != 0 && !errors.Is(err, errCrashed) {
 		return false, nil // there was no such call
 	}
 	if err == nil {
-		m.Binding = f.nextLogins(e, f.logins).Published
+		m.Binding = p.nextLogins().Published
 	}
 	return true, nil
 }

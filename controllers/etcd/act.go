@@ -15,44 +15,72 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 )
 
-// execute performs one step, within actLimit and only while this process leads.
-func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluster, f *fleet, s membership.Step) error {
+// act carries out the steps of one verb.
+type act func(*pass, context.Context, membership.Step) error
+
+// acts has what carries out each verb that acts.
+var acts = map[membership.Verb]act{
+	membership.Form:                saved((*pass).recordForming),
+	membership.StartMember:         saved((*pass).recordStart),
+	membership.RecordIDs:           saved((*pass).recordIDs),
+	membership.AdoptMember:         saved((*pass).recordAsItRuns),
+	membership.ForgetMember:        saved((*pass).recordLeave),
+	membership.WithdrawChange:      saved((*pass).recordNoChange),
+	membership.EndRecovery:         saved((*pass).recordNoChange),
+	membership.Recover:             saved((*pass).recordRecovery),
+	membership.RecordLogin:         saved((*pass).recordLogin),
+	membership.LimitLog:            saved((*pass).recordLogLimit),
+	membership.AddMember:           (*pass).doAdd,
+	membership.RemoveMember:        (*pass).doRemove,
+	membership.PromoteMember:       (*pass).doPromote,
+	membership.MoveLeader:          (*pass).doMoveLeader,
+	membership.DeletePod:           (*pass).doDeletePod,
+	membership.EvictPod:            (*pass).doEvictPod,
+	membership.AddRole:             (*pass).doAddRole,
+	membership.SetUser:             (*pass).doSetUser,
+	membership.DropUser:            (*pass).doDropUser,
+	membership.RequireLogin:        (*pass).doRequireLogin,
+	membership.Compact:             (*pass).doCompact,
+	membership.Defragment:          (*pass).doDefragment,
+	membership.Disarm:              (*pass).doDisarm,
+	membership.WriteEntries:        (*pass).doWriteEntries,
+	membership.SetVersion:          (*pass).doSetVersion,
+	membership.CreateUpgradeBackup: (*pass).doCreateUpgradeBackup,
+	membership.DeleteUpgradeBackup: (*pass).doDeleteUpgradeBackup,
+	membership.CreateFetchPod:      (*pass).doCreateFetchPod,
+	membership.DeleteFetchPod:      (*pass).doDeleteFetchPod,
+	membership.BeginRestore:        (*pass).doBeginRestore,
+	membership.EndRestore:          (*pass).doEndRestore,
+}
+
+// execute performs the step, within actLimit and only while this process leads.
+func (p *pass) execute(ctx context.Context) error {
 	ctx, done := context.WithTimeout(ctx, actLimit) // first: it runs on while this process is stopped
 	defer done()
-	if r.IsLeader != nil && !r.IsLeader() {
+	if p.IsLeader != nil && !p.IsLeader() {
 		return errNotLeading
 	}
+	s := p.step
 	if s.Changes() || s.RemovesPod() {
 		log.FromContext(ctx).Info("step", "do", s.Do, "member", s.Member, "target", s.Target, "version", s.Version, "message", s.Message)
 	}
-	switch s.Do {
-	case membership.Idle, membership.Wait, membership.Block:
+	if !s.Acts() {
 		return nil
-	case membership.AddMember:
-		return f.doAdd(ctx, e, s)
-	case membership.RemoveMember:
-		return f.doRemove(ctx, e, s)
-	case membership.PromoteMember:
-		return f.doPromote(ctx, s)
-	case membership.MoveLeader:
-		m, _ := f.Find(s.Target)
-		return f.servers[s.Member].MoveLeader(ctx, m.Listed.ID)
-	case membership.DeletePod:
-		return f.doDeletePod(ctx, s)
-	case membership.EvictPod:
-		return f.evictPod(ctx, s.Member)
-	case membership.AddRole, membership.SetUser, membership.DropUser, membership.RequireLogin:
-		return f.changeAccess(ctx, e, s)
-	case membership.Compact, membership.Defragment, membership.Disarm, membership.WriteEntries:
-		return r.maintain(ctx, e, f, s)
-	case membership.SetVersion, membership.CreateUpgradeBackup, membership.DeleteUpgradeBackup:
-		return f.doUpgrade(ctx, e, s)
-	case membership.CreateFetchPod, membership.DeleteFetchPod, membership.BeginRestore, membership.EndRestore:
-		return r.restore(ctx, e, f, s)
-	default:
-		f.record(e, s, r.clock.Now())
-		return f.save(ctx)
 	}
+	carryOut, ok := acts[s.Do]
+	if !ok {
+		return fmt.Errorf("no act is known for %q", s.Do)
+	}
+	return carryOut(p, ctx, s)
+}
+
+func (f *fleet) doMoveLeader(ctx context.Context, s membership.Step) error {
+	m, _ := f.Find(s.Target)
+	return f.servers[s.Member].MoveLeader(ctx, m.Listed.ID)
+}
+
+func (f *fleet) doEvictPod(ctx context.Context, s membership.Step) error {
+	return f.evictPod(ctx, s.Member)
 }
 
 // outcome is what people are told of a step, and its error if it failed.
@@ -101,9 +129,9 @@ func answersNow(ctx context.Context, server server) bool {
 
 // doAdd saves what is about to be added, adds it, and saves its ID. Done again after it was cut short, it finds by the peer URL
 // what it had added.
-func (f *fleet) doAdd(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
-	if e.Status.Membership.Change == nil {
-		e.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdAdd, Name: s.Member, DataID: f.newID()}
+func (f *fleet) doAdd(ctx context.Context, s membership.Step) error {
+	if f.cluster.Status.Membership.Change == nil {
+		f.cluster.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdAdd, Name: s.Member, DataID: f.newID()}
 		if err := f.save(ctx); err != nil {
 			return err
 		}
@@ -116,7 +144,7 @@ func (f *fleet) doAdd(ctx context.Context, e *databasev1alpha1.EtcdCluster, s me
 	if err != nil {
 		return err
 	}
-	record := e.Status.Membership // as the save has left it
+	record := f.cluster.Status.Membership // as the save has left it
 	addMember(record, databasev1alpha1.EtcdRecordedMember{
 		Name: s.Member, ID: membership.FormatID(id), DataID: record.Change.DataID, Joined: true,
 	})
@@ -137,15 +165,15 @@ func findOrAdd(ctx context.Context, server server, peerURL string) (uint64, erro
 }
 
 // doRemove saves which member is about to be removed, removes it by its ID, and saves that it is gone.
-func (f *fleet) doRemove(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
-	if e.Status.Membership.Change == nil {
+func (f *fleet) doRemove(ctx context.Context, s membership.Step) error {
+	if f.cluster.Status.Membership.Change == nil {
 		m, _ := f.Find(s.Member)
-		e.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRemove, Name: s.Member, ID: m.CurrentID()}
+		f.cluster.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRemove, Name: s.Member, ID: m.CurrentID()}
 		if err := f.save(ctx); err != nil {
 			return err
 		}
 	}
-	record := e.Status.Membership // as the save has left it
+	record := f.cluster.Status.Membership // as the save has left it
 	server, err := f.anyVoter()
 	if err != nil {
 		return err
@@ -207,11 +235,11 @@ func permitsToWrite(s membership.Situation) map[string]string {
 }
 
 // relink has the members point to what is on record now: a step may have put another record in its place.
-func (f *fleet) relink(e *databasev1alpha1.EtcdCluster) {
+func (f *fleet) relink() {
 	for i := range f.Members {
 		f.Members[i].Record = nil
-		for j := 0; e.Status.Membership != nil && j < len(e.Status.Membership.Members); j++ {
-			if one := &e.Status.Membership.Members[j]; one.Name == f.Members[i].Name {
+		for j := 0; f.cluster.Status.Membership != nil && j < len(f.cluster.Status.Membership.Members); j++ {
+			if one := &f.cluster.Status.Membership.Members[j]; one.Name == f.Members[i].Name {
 				f.Members[i].Record = one
 			}
 		}
@@ -219,9 +247,9 @@ func (f *fleet) relink(e *databasev1alpha1.EtcdCluster) {
 }
 
 // writePermits writes on each pod whether and how it may start.
-func (f *fleet) writePermits(ctx context.Context, e *databasev1alpha1.EtcdCluster) error {
-	f.relink(e)
-	permits := permitsToWrite(f.situation(e))
+func (f *fleet) writePermits(ctx context.Context) error {
+	f.relink()
+	permits := permitsToWrite(f.situation())
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(permits)) {
 		m, _ := f.Find(name)

@@ -20,20 +20,20 @@ func (savedEffects) newID() string                                   { return "i
 // Other data has other users, with other passwords: who may log in is looked at anew, intruders included.
 func TestOtherDataForgetsWhoMayLogIn(t *testing.T) {
 	restore := &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Item: "i"}}
-	for name, begin := range map[string]func(*fleet, *databasev1alpha1.EtcdCluster) error{
-		"a backup takes its place": func(f *fleet, e *databasev1alpha1.EtcdCluster) error {
-			return f.doBeginRestore(t.Context(), e, membership.Step{Do: membership.BeginRestore, Source: "r", Restore: restore})
+	for name, begin := range map[string]func(*fleet) error{
+		"a backup takes its place": func(f *fleet) error {
+			return f.doBeginRestore(t.Context(), membership.Step{Do: membership.BeginRestore, Source: "r", Restore: restore})
 		},
-		"it is formed anew": func(f *fleet, e *databasev1alpha1.EtcdCluster) error {
-			f.recordForming(e, membership.Step{Do: membership.Form, Version: "3.6.16"})
+		"it is formed anew": func(f *fleet) error {
+			f.recordForming(membership.Step{Do: membership.Form, Version: "3.6.16"})
 			return nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &databasev1alpha1.EtcdCluster{Status: databasev1alpha1.EtcdClusterStatus{Membership: &databasev1alpha1.EtcdMembership{},
 				Login: &databasev1alpha1.EtcdLogin{Required: true, User: "application-b"}}}
-			f := &fleet{spec: membership.Spec{Name: "a", Size: 1, RequiresLogin: true}, effects: savedEffects{}}
-			if err := begin(f, e); err != nil {
+			f := &fleet{cluster: e, spec: membership.Spec{Name: "a", Size: 1, RequiresLogin: true}, effects: savedEffects{}}
+			if err := begin(f); err != nil {
 				t.Fatal(err)
 			}
 			if e.Status.Login.Required || e.Status.Login.User != "application-b" {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,68 +26,76 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
-// restore performs the steps by which a backup becomes the data, and reports a backup of which nothing shows whose data it is.
-func (r *Reconciler) restore(ctx context.Context, e *databasev1alpha1.EtcdCluster, f *fleet, s membership.Step) error {
-	err := f.doRestore(ctx, e, s, r.clock.Now())
-	if err == nil && s.Do == membership.EndRestore && f.Fetch.Warning != "" {
-		r.Events.Eventf(e, nil, corev1.EventTypeWarning, commonv1.ReasonBackupSourceUnknown, "Restore", "%s", f.Fetch.Warning)
-	}
-	return err
+func (f *fleet) doCreateFetchPod(ctx context.Context, s membership.Step) error {
+	return f.createFetchPod(ctx, f.situation(), s.Source)
 }
 
-// doEndRestore deletes the pod of the backup, and saves that the first member has begun with it. Killed between the two, it does
+func (f *fleet) doDeleteFetchPod(ctx context.Context, s membership.Step) error {
+	return f.deleteFetchPod(ctx, f.fetchOfSource(s.Source).UID)
+}
+
+// doEndRestore ends the restore, and reports a backup of which nothing shows whose data it is.
+func (p *pass) doEndRestore(ctx context.Context, _ membership.Step) error {
+	if err := p.endRestore(ctx); err != nil || p.Fetch.Warning == "" {
+		return err
+	}
+	p.Events.Eventf(p.cluster, nil, corev1.EventTypeWarning, commonv1.ReasonBackupSourceUnknown, "Restore", "%s", p.Fetch.Warning)
+	return nil
+}
+
+// endRestore deletes the pod of the backup, and saves that the first member has started with it. Killed between the two, it does
 // both again.
-func (f *fleet) doEndRestore(ctx context.Context, e *databasev1alpha1.EtcdCluster, now time.Time) error {
-	for _, left := range append([]membership.Fetch{f.Fetch}, f.Strays...) {
-		if err := f.deleteFetchPod(ctx, left.UID); err != nil {
+func (p *pass) endRestore(ctx context.Context) error {
+	for _, left := range append([]membership.Fetch{p.Fetch}, p.Strays...) {
+		if err := p.deleteFetchPod(ctx, left.UID); err != nil {
 			return err
 		}
 	}
-	record := e.Status.Membership
+	record := p.cluster.Status.Membership
 	if record.Restore == nil {
 		return nil
 	}
-	e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{Time: metav1.NewTime(now), EtcdRestoredBackup: record.Restore.EtcdRestoredBackup,
+	p.cluster.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{Time: metav1.NewTime(p.clock.Now()), EtcdRestoredBackup: record.Restore.EtcdRestoredBackup,
 		RestoreUID: record.Restore.RestoreUID, RevisionBump: record.Restore.RevisionBump}
 	noteFormer(record, record.Restore.KeptDataIDs...)
 	record.Restore = nil
-	return f.save(ctx)
+	return p.save(ctx)
 }
 
 // listFetchPods returns the pods of backups, from the cache, but for those that are not ours.
-func (r *Reconciler) listFetchPods(ctx context.Context, e *databasev1alpha1.EtcdCluster) ([]corev1.Pod, error) {
-	all, err := r.ListPods(ctx, e, config.FetchAppName)
-	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, e) }), err
+func (p *pass) listFetchPods(ctx context.Context) ([]corev1.Pod, error) {
+	all, err := p.ListPods(ctx, p.cluster, config.FetchAppName)
+	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, p.cluster) }), err
 }
 
 func (a *apiEffects) createFetchPod(ctx context.Context, s membership.Situation, source types.UID) error {
-	pod := children.FetchPod(children.Inputs{Cluster: a.etcd, Spec: s.Spec}, s, source, a.LauncherImage)
+	pod := children.FetchPod(children.Inputs{Cluster: a.cluster, Spec: s.Spec}, s, source, a.LauncherImage)
 	if pod == nil {
 		return errWithdrawn
 	}
 	if a.LauncherImage == "" {
 		return errors.New("fetching the backup: the operator does not know its own image (RELATED_IMAGE_OPERATOR)")
 	}
-	return converge.FixedResources(a.CreateOnce(ctx, "Pod", a.etcd, pod, &corev1.Pod{}))
+	return converge.FixedResources(a.CreateOnce(ctx, "Pod", a.cluster, pod, &corev1.Pod{}))
 }
 
 func (a *apiEffects) deleteFetchPod(ctx context.Context, uid types.UID) error {
-	for i := range a.fetches {
-		if a.fetches[i].UID != uid {
+	for i := range a.in.fetches {
+		if a.in.fetches[i].UID != uid {
 			continue
 		}
-		if err := a.Delete(ctx, &a.fetches[i], ctrlclient.Preconditions{UID: &uid}); ctrlclient.IgnoreNotFound(err) != nil {
+		if err := a.Delete(ctx, &a.in.fetches[i], ctrlclient.Preconditions{UID: &uid}); ctrlclient.IgnoreNotFound(err) != nil {
 			return err
 		}
-		a.memory.noteDeleted(a.etcd, uid, a.clock.Now())
+		a.known.noteDeleted(uid, a.clock.Now())
 	}
 	return nil
 }
 
 // fetchOf is what the plan needs to know of the pod of a backup.
-func (r *Reconciler) fetchOf(e *databasev1alpha1.EtcdCluster, pod *corev1.Pod) membership.Fetch {
+func (p *pass) fetchOf(pod *corev1.Pod) membership.Fetch {
 	f := fetchIn(pod)
-	f.Deleting = f.Deleting || r.memory.wasDeleted(e, pod.UID, r.clock.Now())
+	f.Deleting = f.Deleting || p.known.wasDeleted(pod.UID, p.clock.Now())
 	return f
 }
 
@@ -133,12 +140,12 @@ func watchFetchPods(mgr ctrl.Manager) source.Source {
 }
 
 // changesNothing reports whether the pass only reads: the object is paused, or there is no cluster and none is being formed.
-func changesNothing(e *databasev1alpha1.EtcdCluster, next membership.Step) bool {
-	return e.Spec.Paused || e.Status.Membership == nil && next.Do != membership.Form && !next.Fetches
+func (p *pass) changesNothing() bool {
+	return p.cluster.Spec.Paused || p.cluster.Status.Membership == nil && p.step.Do != membership.Form && !p.step.Fetches
 }
 
 // fetchesOnly reports whether nothing is to be there but what the pod of a backup needs: by what the pass has read there is no member
 // yet. It saves nothing, so it may have read what is older than another's write.
-func fetchesOnly(e *databasev1alpha1.EtcdCluster, next membership.Step) bool {
-	return e.Status.Membership == nil && next.Fetches && !e.Spec.Paused
+func (p *pass) fetchesOnly() bool {
+	return p.cluster.Status.Membership == nil && p.step.Fetches && !p.cluster.Spec.Paused
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
 func situationOf(e *databasev1alpha1.EtcdCluster) membership.Situation {
@@ -103,8 +102,9 @@ func TestAMemberTellsWhyItCannotBeginWithTheBackup(t *testing.T) {
 // fetchEffects are effects on a fake API server that has these pods.
 func fetchEffects(e *databasev1alpha1.EtcdCluster, pods ...ctrlclient.Object) (*apiEffects, ctrlclient.Client) {
 	api := fake.NewClientBuilder().WithObjects(pods...).Build()
-	return &apiEffects{Reconciler: &Reconciler{Converger: converge.Converger{Client: api, APIReader: api}, LauncherImage: "operator",
-		clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}, etcd: e}, api
+	a := effectsOn(api, e)
+	a.LauncherImage, a.clock = "operator", clocktesting.NewFakePassiveClock(time.Unix(9, 0))
+	return a, api
 }
 
 func TestThePodOfABackupIsMadeOnce(t *testing.T) {
@@ -127,7 +127,7 @@ func TestAStrangersPodIsRefused(t *testing.T) {
 	if err := a.createFetchPod(t.Context(), situationOf(e), ""); err == nil || !strings.Contains(err.Error(), `Pod "a-restore" exists and belongs to somebody else`) {
 		t.Errorf("got %v", err)
 	}
-	if pods, err := a.listFetchPods(t.Context(), e); len(pods) > 0 || err != nil {
+	if pods, err := a.listFetchPods(t.Context()); len(pods) > 0 || err != nil {
 		t.Errorf("it is taken for ours: %v, %v", pods, err)
 	}
 	a.LauncherImage = ""
@@ -143,19 +143,19 @@ func TestARestoreEndsOnRecord(t *testing.T) {
 	if err := a.createFetchPod(t.Context(), situationOf(e), ""); err != nil {
 		t.Fatal(err)
 	}
-	pods, err := a.listFetchPods(t.Context(), e)
+	pods, err := a.listFetchPods(t.Context())
 	if err != nil || len(pods) != 1 {
 		t.Fatal(pods, err)
 	}
 	pod := &pods[0]
 	pod.UID = "fetch" // as an API server would have given it
-	a.fetches = pods
+	a.in.fetches = pods
 	var refusal error
 	a.saveStatus = func(context.Context) error { return refusal }
-	f := &fleet{effects: a, World: membership.World{Fetch: membership.Fetch{UID: "fetch"}}}
+	a.Fetch = membership.Fetch{UID: "fetch"}
 	for _, refusal = range []error{errors.New("conflict"), nil} {
 		e.Status.Membership.Restore = fixture.Restore("i")
-		if err := f.doEndRestore(t.Context(), e, time.Unix(9, 0)); !errors.Is(err, refusal) {
+		if err := a.doEndRestore(t.Context(), membership.Step{Do: membership.EndRestore}); !errors.Is(err, refusal) {
 			t.Fatal(err)
 		}
 	}
@@ -166,7 +166,7 @@ func TestARestoreEndsOnRecord(t *testing.T) {
 	if err := api.Get(t.Context(), ctrlclient.ObjectKeyFromObject(pod), &corev1.Pod{}); ctrlclient.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("its pod stays: %v", err)
 	}
-	if !a.fetchOf(e, pod).Deleting {
+	if !a.fetchOf(pod).Deleting {
 		t.Error("the cache is believed, which still has it")
 	}
 }
@@ -180,10 +180,9 @@ func TestABackupOfAnUnknownSourceIsReported(t *testing.T) {
 		a.saveStatus = func(context.Context) error { return nil }
 		fetched := strings.TrimSuffix(fetchedItem, "}") + `,"warning":"` + warning + `"}`
 		pod := &corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{fetchEnded(0, fetched)}}}
-		f := &fleet{effects: a, World: membership.World{Fetch: fetchIn(pod)}}
 		recorder := events.NewFakeRecorder(1)
-		r := &Reconciler{Converger: converge.Converger{Events: recorder}, clock: clocktesting.NewFakePassiveClock(time.Unix(9, 0))}
-		if err := r.restore(t.Context(), e, f, membership.Step{Do: membership.EndRestore}); err != nil {
+		a.Fetch, a.Events = fetchIn(pod), recorder
+		if err := a.doEndRestore(t.Context(), membership.Step{Do: membership.EndRestore}); err != nil {
 			t.Fatal(err)
 		}
 		if reported := len(recorder.Events) == 1; reported != (warning != "") {

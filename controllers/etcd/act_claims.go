@@ -13,28 +13,27 @@ import (
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 )
 
 // settleClaims deletes the claims of members that etcd has removed, if storage.retention says so, and has all others owned as it says.
-func (r *Reconciler) settleClaims(ctx context.Context, e *databasev1alpha1.EtcdCluster, f *fleet, in inputs, set *appsv1.StatefulSet) error {
-	if e.Spec.Paused || e.Spec.Storage == nil || e.Status.Membership == nil || in.lost != nil || volumes.OwnsClaims(set) {
+func (p *pass) settleClaims(ctx context.Context, set *appsv1.StatefulSet) error {
+	if p.cluster.Spec.Paused || p.cluster.Spec.Storage == nil || p.cluster.Status.Membership == nil || p.in.lost != nil || volumes.OwnsClaims(set) {
 		return nil
 	}
-	return r.SettleClaims(ctx, in.claims, claimRetention(e, f.situation(e)),
-		func(ctx context.Context) error { return r.checkRetention(ctx, e) },
-		func(seen, next *corev1.PersistentVolumeClaim) error { return r.PatchClaim(ctx, seen, next) })
+	return p.SettleClaims(ctx, p.in.claims, p.claimRetention(),
+		p.checkRetention,
+		func(seen, next *corev1.PersistentVolumeClaim) error { return p.PatchClaim(ctx, seen, next) })
 }
 
 // checkRetention asks the API server whether the spec is still the one that asks to delete volumes: the cache may be behind.
-func (r *Reconciler) checkRetention(ctx context.Context, e *databasev1alpha1.EtcdCluster) error {
+func (p *pass) checkRetention(ctx context.Context) error {
 	live := &databasev1alpha1.EtcdCluster{}
-	if err := r.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(e), live); err != nil {
+	if err := p.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(p.cluster), live); err != nil {
 		return fmt.Errorf("reading the object: %w", err)
 	}
-	if live.UID != e.UID || live.Generation != e.Generation || !deletesClaims(live.Spec.Storage) {
-		return apierrors.NewConflict(databasev1alpha1.GroupVersion.WithResource("etcdclusters").GroupResource(), e.Name, errors.New("the cache is behind"))
+	if live.UID != p.cluster.UID || live.Generation != p.cluster.Generation || !deletesClaims(live.Spec.Storage) {
+		return apierrors.NewConflict(databasev1alpha1.GroupVersion.WithResource("etcdclusters").GroupResource(), p.cluster.Name, errors.New("the cache is behind"))
 	}
 	return nil
 }
@@ -45,11 +44,11 @@ func deletesClaims(storage *databasev1alpha1.EtcdStorage) bool {
 }
 
 // claimRetention is what becomes of the claims of an EtcdCluster of which the operator sees that.
-func claimRetention(e *databasev1alpha1.EtcdCluster, s membership.Situation) volumes.Retention {
-	kind := databasev1alpha1.GroupVersion.WithKind("EtcdCluster")
+func (p *pass) claimRetention() volumes.Retention {
+	s, kind := p.situation(), databasev1alpha1.GroupVersion.WithKind("EtcdCluster")
 	return volumes.Retention{
-		Owner:    metav1.OwnerReference{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: e.Name, UID: e.UID},
-		Deletes:  deletesClaims(e.Spec.Storage),
+		Owner:    metav1.OwnerReference{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: p.cluster.Name, UID: p.cluster.UID},
+		Deletes:  deletesClaims(p.cluster.Spec.Storage),
 		HasPlace: s.HasPlace,
 		IsUnneeded: func(pod string, claim *corev1.PersistentVolumeClaim) bool {
 			return s.IsClaimUnneeded(pod, claim.Annotations[config.AnnotationData])

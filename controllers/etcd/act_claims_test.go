@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -78,9 +79,10 @@ func (c *claimed) settle(t *testing.T) (owners []types.UID, deleted bool) {
 	if err := api.Get(t.Context(), ctrlclient.ObjectKeyFromObject(seen), seen); err != nil {
 		t.Fatal(err)
 	}
-	r := &Reconciler{Converger: converge.Converger{Client: api, APIReader: api}}
-	in := inputs{claims: map[string]*corev1.PersistentVolumeClaim{"a-1": seen}, lost: c.lost}
-	if err := r.settleClaims(t.Context(), c.e, &fleet{World: c.world}, in, &c.set); err != nil && !apierrors.IsConflict(err) {
+	p := passAt(time.Unix(0, 0), &fleet{cluster: c.e, World: c.world})
+	p.Converger = converge.Converger{Client: api, APIReader: api}
+	p.in = inputs{claims: map[string]*corev1.PersistentVolumeClaim{"a-1": seen}, lost: c.lost}
+	if err := p.settleClaims(t.Context(), &c.set); err != nil && !apierrors.IsConflict(err) {
 		t.Fatal(err)
 	}
 	err := api.Get(t.Context(), ctrlclient.ObjectKeyFromObject(seen), seen)

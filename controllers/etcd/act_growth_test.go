@@ -142,6 +142,10 @@ func (g *growing) start(objects ...ctrlclient.Object) *Reconciler {
 	return r
 }
 
+func (g *growing) newPass(r *Reconciler) *pass {
+	return &pass{Reconciler: r, known: &objectMemory{}, fleet: &fleet{cluster: g.e, spec: config.Resolve(g.e, &appsv1.StatefulSet{}, nil)}}
+}
+
 func TestAPassEnlargesTheVolumes(t *testing.T) {
 	refusal := apierrors.NewForbidden(corev1.Resource("persistentvolumeclaims"), "data-a-0", errors.New("no"))
 	for _, c := range []struct {
@@ -176,15 +180,16 @@ func TestAPassEnlargesTheVolumes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in := inputs{set: g.set.DeepCopy(), pods: g.pods, claims: claims}
+			p := g.newPass(r)
+			p.in, p.step = inputs{set: g.set.DeepCopy(), pods: g.pods, claims: claims}, g.next
 			if g.lost {
-				in.lost = config.TrustLost(config.Resolve(g.e, &appsv1.StatefulSet{}, nil))
+				p.in.lost = config.TrustLost(p.spec)
 			}
-			f := r.observe(t.Context(), g.e, config.Resolve(g.e, &appsv1.StatefulSet{}, nil), in, nil)
-			if err := r.Get(t.Context(), ctrlclient.ObjectKeyFromObject(g.set), in.set); err != nil {
+			p.look(t.Context())
+			if err := r.Get(t.Context(), ctrlclient.ObjectKeyFromObject(g.set), p.in.set); err != nil {
 				t.Fatal(err)
 			}
-			growth, err := r.growVolumes(t.Context(), g.e, f, g.next, in)
+			growth, err := p.growVolumes(t.Context())
 			if err != nil || (growth.Refusal != "") != (g.answer != nil) || g.writes != c.writes {
 				t.Errorf("%v, refused %q, %d writes", err, growth.Refusal, g.writes)
 			}
@@ -230,11 +235,12 @@ func TestPodsOfAStatefulSetMadeAnew(t *testing.T) {
 				objects = append(objects, g.set)
 			}
 			r := g.start(objects...)
-			set, err := r.GetStatefulSet(t.Context(), g.e)
-			if err != nil {
+			p := g.newPass(r)
+			var err error
+			if p.in.set, err = r.GetStatefulSet(t.Context(), g.e); err != nil {
 				t.Fatal(err)
 			}
-			if pods, err := r.listPods(t.Context(), g.e, config.Resolve(g.e, &appsv1.StatefulSet{}, nil), set); err != nil || (len(pods) == 1) != c.want {
+			if pods, err := p.listPods(t.Context()); err != nil || (len(pods) == 1) != c.want {
 				t.Errorf("%v, %d pods", err, len(pods))
 			}
 		})

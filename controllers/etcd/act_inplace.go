@@ -25,40 +25,26 @@ const maxBegun = 32
 // errWithdrawn says that an EtcdRestore may not begin any more.
 var errWithdrawn = errors.New("the EtcdRestore is gone, has ended, or is too late to begin")
 
-// doRestore performs the steps by which a backup becomes the data.
-func (f *fleet) doRestore(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step, now time.Time) error {
-	switch s.Do {
-	case membership.CreateFetchPod:
-		return f.createFetchPod(ctx, f.situation(e), s.Source)
-	case membership.DeleteFetchPod:
-		return f.deleteFetchPod(ctx, f.fetchOfSource(s.Source).UID)
-	case membership.BeginRestore:
-		return f.doBeginRestore(ctx, e, s)
-	default:
-		return f.doEndRestore(ctx, e, now)
-	}
-}
-
 // doBeginRestore records that a backup replaces all data. Nothing has been stopped yet; from here on no former member counts.
-func (f *fleet) doBeginRestore(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
+func (f *fleet) doBeginRestore(ctx context.Context, s membership.Step) error {
 	if err := f.confirmRequest(ctx, s.Source); err != nil {
 		return err
 	}
-	before, restore := e.Status.Membership, s.Restore.DeepCopy()
+	before, restore := f.cluster.Status.Membership, s.Restore.DeepCopy()
 	if superseded := before.Restore; superseded != nil { // whose first member may have run, and nobody has seen it
 		restore.KeptDataIDs = append(restore.KeptDataIDs, superseded.KeptDataIDs...)
 	}
 	for _, one := range before.Members {
 		restore.KeptDataIDs = append(restore.KeptDataIDs, one.DataID)
 	}
-	e.Status.Membership = &databasev1alpha1.EtcdMembership{
-		Token: f.newID(), InitialVersion: e.Status.TargetVersion, FormerDataIDs: before.FormerDataIDs, Restore: restore,
+	f.cluster.Status.Membership = &databasev1alpha1.EtcdMembership{
+		Token: f.newID(), InitialVersion: f.cluster.Status.TargetVersion, FormerDataIDs: before.FormerDataIDs, Restore: restore,
 		Members: []databasev1alpha1.EtcdRecordedMember{{Name: f.spec.MemberName(0), DataID: f.newID()}},
 	}
-	e.Status.CompactedRevision = 0 // of other data
-	forgetAccess(e)
-	e.Status.BegunRestoreUIDs = append(e.Status.BegunRestoreUIDs, s.Source)
-	e.Status.BegunRestoreUIDs = e.Status.BegunRestoreUIDs[max(0, len(e.Status.BegunRestoreUIDs)-maxBegun):]
+	f.cluster.Status.CompactedRevision = 0 // of other data
+	f.forgetAccess()
+	f.cluster.Status.BegunRestoreUIDs = append(f.cluster.Status.BegunRestoreUIDs, s.Source)
+	f.cluster.Status.BegunRestoreUIDs = f.cluster.Status.BegunRestoreUIDs[max(0, len(f.cluster.Status.BegunRestoreUIDs)-maxBegun):]
 	return f.save(ctx)
 }
 
@@ -71,22 +57,22 @@ func (f *fleet) fetchOfSource(source types.UID) membership.Fetch {
 }
 
 // observeRestores tells which EtcdRestore may begin, and what the pods of backups are for.
-func (r *Reconciler) observeRestores(e *databasev1alpha1.EtcdCluster, f *fleet, in inputs) {
-	current := f.situation(e).Source()
-	waits := slices.ContainsFunc(in.requests, func(one databasev1alpha1.EtcdRestore) bool { return awaitsItsReport(e, &one) })
-	for i := range in.requests {
-		if one := &in.requests[i]; f.Request == nil && !waits && canBegin(e, one, r.clock.Now()) {
-			f.Request = &membership.Request{UID: one.UID, Backup: one.Spec.Backup}
+func (p *pass) observeRestores() {
+	current := p.situation().Source()
+	waits := slices.ContainsFunc(p.in.requests, func(one databasev1alpha1.EtcdRestore) bool { return awaitsItsReport(p.cluster, &one) })
+	for i := range p.in.requests {
+		if one := &p.in.requests[i]; p.Request == nil && !waits && canBegin(p.cluster, one, p.clock.Now()) {
+			p.Request = &membership.Request{UID: one.UID, Backup: one.Spec.Backup}
 		}
 	}
-	for i := range in.fetches {
-		switch pod := r.fetchOf(e, &in.fetches[i]); {
+	for i := range p.in.fetches {
+		switch pod := p.fetchOf(&p.in.fetches[i]); {
 		case pod.For == current:
-			f.Fetch = pod
-		case f.Request != nil && pod.For == f.Request.UID:
-			f.Next = pod
+			p.Fetch = pod
+		case p.Request != nil && pod.For == p.Request.UID:
+			p.Next = pod
 		case !pod.Deleting:
-			f.Strays = append(f.Strays, pod)
+			p.Strays = append(p.Strays, pod)
 		}
 	}
 }
@@ -108,16 +94,16 @@ func canBegin(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, 
 
 // confirmRequest asks the API server, as the cache may be behind.
 func (a *apiEffects) confirmRequest(ctx context.Context, request types.UID) error {
-	for i := range a.requests {
-		if a.requests[i].UID != request {
+	for i := range a.in.requests {
+		if a.in.requests[i].UID != request {
 			continue
 		}
 		live := &databasev1alpha1.EtcdRestore{}
-		err := a.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(&a.requests[i]), live)
+		err := a.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(&a.in.requests[i]), live)
 		if ctrlclient.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("reading the EtcdRestore: %w", err)
 		}
-		if err == nil && live.UID == request && live.Spec.ClusterName == a.etcd.Name && canBegin(a.etcd, live, a.clock.Now()) {
+		if err == nil && live.UID == request && live.Spec.ClusterName == a.cluster.Name && canBegin(a.cluster, live, a.clock.Now()) {
 			return nil
 		}
 	}
@@ -125,12 +111,12 @@ func (a *apiEffects) confirmRequest(ctx context.Context, request types.UID) erro
 }
 
 // listRequests returns the EtcdRestores of a cluster, from the cache, the oldest first.
-func (r *Reconciler) listRequests(ctx context.Context, e *databasev1alpha1.EtcdCluster) ([]databasev1alpha1.EtcdRestore, error) {
+func (p *pass) listRequests(ctx context.Context) ([]databasev1alpha1.EtcdRestore, error) {
 	var list databasev1alpha1.EtcdRestoreList
-	if err := r.List(ctx, &list, ctrlclient.InNamespace(e.Namespace)); err != nil {
+	if err := p.List(ctx, &list, ctrlclient.InNamespace(p.cluster.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing EtcdRestores: %w", err)
 	}
-	own := slices.DeleteFunc(list.Items, func(one databasev1alpha1.EtcdRestore) bool { return one.Spec.ClusterName != e.Name })
+	own := slices.DeleteFunc(list.Items, func(one databasev1alpha1.EtcdRestore) bool { return one.Spec.ClusterName != p.cluster.Name })
 	slices.SortFunc(own, func(a, b databasev1alpha1.EtcdRestore) int {
 		if byAge := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); byAge != 0 {
 			return byAge

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
@@ -22,7 +21,7 @@ func TestASupersededRestoreKeepsItsData(t *testing.T) {
 	e.Status.Membership = &databasev1alpha1.EtcdMembership{FormerDataIDs: []string{"d9"}, Members: []databasev1alpha1.EtcdRecordedMember{
 		{Name: "a-0", DataID: "d0"}, {Name: "a-1", DataID: "d1"},
 	}}
-	f := &fleet{spec: membership.Spec{Name: "a", Size: 2}, effects: savedEffects{}}
+	f := &fleet{cluster: e, spec: membership.Spec{Name: "a", Size: 2}, effects: savedEffects{}}
 	for _, c := range []struct {
 		request       types.UID
 		dropped, kept string
@@ -32,7 +31,7 @@ func TestASupersededRestoreKeepsItsData(t *testing.T) {
 		{"third", "[d9]", "[d0 d1 id id]"},
 	} {
 		restore := &databasev1alpha1.EtcdMembershipRestore{RestoreUID: c.request}
-		if err := f.doBeginRestore(t.Context(), e, membership.Step{Do: membership.BeginRestore, Source: c.request, Restore: restore}); err != nil {
+		if err := f.doBeginRestore(t.Context(), membership.Step{Do: membership.BeginRestore, Source: c.request, Restore: restore}); err != nil {
 			t.Fatal(err)
 		}
 		record := e.Status.Membership
@@ -77,10 +76,11 @@ func TestWhichRestoreMayBegin(t *testing.T) {
 		e := builders.EtcdCluster("a").Build()
 		e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "last"}
 		e.Status.BegunRestoreUIDs = []types.UID{"last", "begun"}
-		r, f, got := &Reconciler{clock: clocktesting.NewFakePassiveClock(now)}, &fleet{}, types.UID("")
-		r.observeRestores(e, f, inputs{requests: c.asked})
-		if f.Request != nil {
-			got = f.Request.UID
+		p, got := passAt(now, &fleet{cluster: e}), types.UID("")
+		p.in.requests = c.asked
+		p.observeRestores()
+		if p.Request != nil {
+			got = p.Request.UID
 		}
 		if got != c.want {
 			t.Errorf("%s: %q begins, and not %q", c.reason, got, c.want)

@@ -15,7 +15,6 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
@@ -51,10 +50,10 @@ func TestARestoredSecretIsKept(t *testing.T) {
 				objects = append(objects, secret)
 			}
 			api := fake.NewClientBuilder().WithObjects(objects...).Build()
-			r := &Reconciler{Converger: converge.Converger{Client: api, APIReader: api}}
-			r.memory.noteLogins(e, c.memory)
-			r.memory.noteAccess(e, membership.World{Access: membership.Access{LockedOut: c.lockedOut}}, time.Unix(0, 0))
-			got, err := r.ownLogins(t.Context(), e, config.Resolve(e, &appsv1.StatefulSet{}, nil))
+			p := effectsOn(api, e)
+			p.spec, p.known.logins = config.Resolve(e, &appsv1.StatefulSet{}, nil), c.memory
+			p.known.noteAccess(membership.World{Access: membership.Access{LockedOut: c.lockedOut}}, time.Unix(0, 0))
+			got, err := p.ownLogins(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

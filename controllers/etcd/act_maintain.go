@@ -2,43 +2,43 @@ package etcd
 
 import (
 	"context"
+	"time"
 
-	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
-// maintain does a step of maintenance, and notes when old revisions were dropped.
-func (r *Reconciler) maintain(ctx context.Context, e *databasev1alpha1.EtcdCluster, f *fleet, s membership.Step) error {
-	if s.Do == membership.Compact {
-		defer r.memory.noteCompaction(e, r.clock.Now())
-	}
-	return f.maintain(ctx, e, s)
+func (f *fleet) doDefragment(ctx context.Context, s membership.Step) error {
+	return f.servers[s.Member].Defragment(ctx)
 }
 
-// maintain gives space back, takes alarms back, and has old entries of the logs dropped.
-func (f *fleet) maintain(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
-	switch s.Do {
-	case membership.Defragment:
-		return f.servers[s.Member].Defragment(ctx)
-	case membership.Compact:
-		m, _ := f.Find(s.Member)
-		if err := f.servers[s.Member].Compact(ctx, m.View.Revision); err != nil {
-			return err
-		}
-		e.Status.CompactedRevision = m.View.Revision
-		return f.save(ctx)
+// doCompact drops old revisions, and saves that. It notes when, also if it failed.
+func (p *pass) doCompact(ctx context.Context, s membership.Step) error {
+	defer func(now time.Time) { p.known.compacted = now }(p.clock.Now())
+	m, _ := p.Find(s.Member)
+	if err := p.servers[s.Member].Compact(ctx, m.View.Revision); err != nil {
+		return err
 	}
+	p.cluster.Status.CompactedRevision = m.View.Revision
+	return p.save(ctx)
+}
+
+func (f *fleet) doWriteEntries(ctx context.Context, _ membership.Step) error {
 	server, err := f.anyVoter()
 	if err != nil {
 		return err
 	}
-	if s.Do == membership.WriteEntries {
-		return server.WriteEntries(ctx, membership.SnapshotCount)
+	return server.WriteEntries(ctx, membership.SnapshotCount)
+}
+
+func (f *fleet) doDisarm(ctx context.Context, s membership.Step) error {
+	server, err := f.anyVoter()
+	if err != nil {
+		return err
 	}
 	if err := server.Disarm(ctx, s.Alarm); err != nil || s.Alarm.Type != membership.AlarmNoSpace || f.count(membership.AlarmNoSpace) > 1 {
 		return err
 	}
-	e.Status.CompactedRevision = 0 // the next alarm begins with a compaction
+	f.cluster.Status.CompactedRevision = 0 // the next alarm starts with a compaction
 	return f.save(ctx)
 }
 

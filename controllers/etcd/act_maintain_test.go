@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	clocktesting "k8s.io/utils/clock/testing"
-
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
@@ -16,16 +14,17 @@ func TestEachAlarmIsCompactedForOnce(t *testing.T) {
 	e := &databasev1alpha1.EtcdCluster{Status: *m.Status.DeepCopy()}
 	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
 	now := time.Unix(100, 0)
-	r := &Reconciler{clock: clocktesting.NewFakePassiveClock(now)}
+	p := passAt(now, f)
 	do := func(s membership.Step) {
 		t.Helper()
-		if err := r.execute(t.Context(), e, f, s); err != nil {
+		p.step = s
+		if err := p.execute(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	f.Members[0].View.Revision = 9
 	do(membership.Step{Do: membership.Compact, Member: "a-0"})
-	if m.Status.CompactedRevision != 9 || !r.memory.compactedLately(e, now) || r.memory.compactedLately(e, now.Add(membership.CompactionPause)) {
+	if m.Status.CompactedRevision != 9 || !p.known.compactedLately(now) || p.known.compactedLately(now.Add(membership.CompactionPause)) {
 		t.Errorf("after the compaction: revision %d", m.Status.CompactedRevision)
 	}
 	f.Alarms = []membership.Alarm{{ID: 1, Type: membership.AlarmNoSpace}, {ID: 2, Type: membership.AlarmNoSpace}}

@@ -7,47 +7,45 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
 // peerCertificates returns those to publish now, with a word for people if they are others than before. What somebody edited is
 // taken back from memory; what somebody deleted is made anew. Before that the API server is asked: the cache may be older than the
 // last write of another operator, and another authority each time would never become everybody's.
-func (r *Reconciler) peerCertificates(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec, pods []corev1.Pod) (next config.PeerCertificates, change string, err error) {
-	members, now := config.TrustOf(e.Status.Membership, pods), r.clock.Now()
-	cached, err := readPeers(ctx, e, spec, r.OwnSecret)
+func (p *pass) peerCertificates(ctx context.Context) (next config.PeerCertificates, change string, err error) {
+	members, now := config.TrustOf(p.cluster.Status.Membership, p.in.pods), p.clock.Now()
+	cached, err := p.readPeers(ctx, p.OwnSecret)
 	if err != nil {
 		return cached, "", err
 	}
-	if next, change, err = cached.Next(spec, members, now); err == nil && change == "" {
-		r.memory.notePeers(e, writtenPeers{cached, true})
+	if next, change, err = cached.Next(p.spec, members, now); err == nil && change == "" {
+		p.known.peers = &writtenPeers{cached, true}
 		return next, change, nil
 	}
-	if written, known := r.memory.peers(e); known && (err != nil || !written.shown || !cached.IsMissing()) {
-		return written.Next(spec, members, now)
+	if written := p.known.peers; written != nil && (err != nil || !written.shown || !cached.IsMissing()) {
+		return written.Next(p.spec, members, now)
 	}
-	if e.Status.Membership == nil { // nothing depends on them yet
+	if p.cluster.Status.Membership == nil { // nothing depends on them yet
 		return next, change, err
 	}
-	live, err := readPeers(ctx, e, spec, r.LiveOwnSecret)
+	live, err := p.readPeers(ctx, p.LiveOwnSecret)
 	if err != nil {
 		return live, "", err
 	}
-	return live.Next(spec, members, now)
+	return live.Next(p.spec, members, now)
 }
 
 // readSecret reads a Secret of ours.
 type readSecret func(ctx context.Context, owner converge.Object, name string) (*corev1.Secret, error)
 
-func readPeers(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec, read readSecret) (config.PeerCertificates, error) {
-	authority, err := read(ctx, e, spec.AuthorityName())
+func (p *pass) readPeers(ctx context.Context, read readSecret) (config.PeerCertificates, error) {
+	authority, err := read(ctx, p.cluster, p.spec.AuthorityName())
 	if err != nil {
 		return config.PeerCertificates{}, err
 	}
-	peers, err := read(ctx, e, spec.PeersName())
+	peers, err := read(ctx, p.cluster, p.spec.PeersName())
 	if err != nil {
 		return config.PeerCertificates{}, err
 	}
@@ -55,20 +53,20 @@ func readPeers(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec member
 }
 
 // reportPeers reports that the members' certificates were changed, and remembers them, once they are written.
-func (r *Reconciler) reportPeers(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec, observed converge.Observed, in inputs) {
-	if in.peersChange == "" {
+func (p *pass) reportPeers(ctx context.Context, observed converge.Observed) {
+	if p.in.peersChange == "" {
 		return
 	}
 	// Of a Secret that did not change, observed has only the metadata.
-	written, err := readPeers(ctx, e, spec, func(ctx context.Context, owner converge.Object, name string) (*corev1.Secret, error) {
+	written, err := p.readPeers(ctx, func(ctx context.Context, owner converge.Object, name string) (*corev1.Secret, error) {
 		if secret, found := converge.Find[*corev1.Secret](observed, "Secret", name); found {
 			return secret, nil
 		}
-		return r.OwnSecret(ctx, owner, name)
+		return p.OwnSecret(ctx, owner, name)
 	})
-	if err != nil || !reflect.DeepEqual(written, in.peers) {
+	if err != nil || !reflect.DeepEqual(written, p.in.peers) {
 		return
 	}
-	r.memory.notePeers(e, writtenPeers{in.peers, false})
-	r.Events.Eventf(e, nil, corev1.EventTypeNormal, commonv1.ReasonPeerCertificatesChanged, "Renew", "%s", in.peersChange)
+	p.known.peers = &writtenPeers{p.in.peers, false}
+	p.Events.Eventf(p.cluster, nil, corev1.EventTypeNormal, commonv1.ReasonPeerCertificatesChanged, "Renew", "%s", p.in.peersChange)
 }

@@ -80,14 +80,13 @@ func TestPeerCertificatesAreThoseThatStand(t *testing.T) {
 		{"somebody deleted them", deleted, deleted, &writtenPeers{after, true}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := &Reconciler{clock: clocktesting.NewFakePassiveClock(now), Converger: converge.Converger{
+			p := passAt(now, &fleet{cluster: e, spec: peersSpec})
+			p.Converger = converge.Converger{
 				Client:    fake.NewClientBuilder().WithObjects(secretsOf(e, c.cached)...).Build(),
-				APIReader: fake.NewClientBuilder().WithObjects(secretsOf(e, c.live)...).Build()}}
-			if c.written != nil {
-				r.memory.notePeers(e, *c.written)
-			}
+				APIReader: fake.NewClientBuilder().WithObjects(secretsOf(e, c.live)...).Build()}
+			p.known.peers = c.written
 			for range 2 {
-				got, change, err := r.peerCertificates(context.Background(), e, peersSpec, nil)
+				got, change, err := p.peerCertificates(context.Background())
 				if err != nil || (change != "") != c.change {
 					t.Fatalf("%q, %v", change, err)
 				}
@@ -119,9 +118,11 @@ func TestChangedPeerCertificatesAreReportedOnceTheyAreWritten(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			recorder := events.NewFakeRecorder(9)
 			cluster := fake.NewClientBuilder().WithObjects(c.stands...).Build()
-			r := &Reconciler{clock: clocktesting.NewFakePassiveClock(peersStart), Converger: converge.Converger{Client: cluster, APIReader: cluster, Events: recorder}}
-			r.reportPeers(t.Context(), e, peersSpec, c.observed, inputs{peers: next, peersChange: "renewed"})
-			if _, known := r.memory.peers(e); known != c.want || (len(recorder.Events) == 1) != c.want {
+			p := passAt(peersStart, &fleet{cluster: e, spec: peersSpec})
+			p.Converger = converge.Converger{Client: cluster, APIReader: cluster, Events: recorder}
+			p.in = inputs{peers: next, peersChange: "renewed"}
+			p.reportPeers(t.Context(), c.observed)
+			if known := p.known.peers != nil; known != c.want || (len(recorder.Events) == 1) != c.want {
 				t.Errorf("remembered: %t, %d events", known, len(recorder.Events))
 			}
 		})

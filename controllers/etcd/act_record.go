@@ -1,9 +1,9 @@
 package etcd
 
 import (
+	"context"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -11,46 +11,42 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
-// record changes the record as a step says that does nothing else: what follows from it is done once it is saved.
-func (f *fleet) record(e *databasev1alpha1.EtcdCluster, s membership.Step, now time.Time) {
-	record := e.Status.Membership
-	switch s.Do {
-	case membership.Form:
-		f.recordForming(e, s)
-	case membership.StartMember:
-		m, _ := f.Find(s.Member)
-		m.Record.StartedBy, m.Record.ClaimUID = m.Pod.UID, m.Pod.ClaimUID
-	case membership.RecordIDs:
-		f.recordIDs(record)
-	case membership.AdoptMember:
-		f.recordAsItRuns(record, s.Member)
-	case membership.ForgetMember:
-		forget(record, s.Member)
-	case membership.WithdrawChange, membership.EndRecovery:
-		record.Change = nil
-	case membership.Recover:
-		f.recordRecovery(e, s, now)
-	case membership.RecordLogin:
-		f.recordLogin(e, now)
-	case membership.LimitLog:
-		record.ReadableFrom = f.situation(e).ReadableFrom()
+// saved is an act that only changes the record and saves it: what follows from it is done once it is saved.
+func saved(change func(*pass, membership.Step)) act {
+	return func(p *pass, ctx context.Context, s membership.Step) error {
+		change(p, s)
+		return p.save(ctx)
 	}
 }
 
-func (f *fleet) recordForming(e *databasev1alpha1.EtcdCluster, s membership.Step) {
+func (f *fleet) recordStart(s membership.Step) {
+	m, _ := f.Find(s.Member)
+	m.Record.StartedBy, m.Record.ClaimUID = m.Pod.UID, m.Pod.ClaimUID
+}
+
+func (f *fleet) recordLeave(s membership.Step) { forget(f.cluster.Status.Membership, s.Member) }
+
+func (f *fleet) recordNoChange(membership.Step) { f.cluster.Status.Membership.Change = nil }
+
+func (f *fleet) recordLogLimit(membership.Step) {
+	f.cluster.Status.Membership.ReadableFrom = f.situation().ReadableFrom()
+}
+
+func (f *fleet) recordForming(s membership.Step) {
 	record := &databasev1alpha1.EtcdMembership{Token: f.newID(), InitialVersion: s.Version, Restore: s.Restore}
 	for _, name := range s.Lost { // whose places on their volumes are needed
 		m, _ := f.Find(name)
 		record.FormerDataIDs = append(record.FormerDataIDs, m.Record.DataID)
 	}
-	for _, name := range f.situation(e).FormingMembers() {
+	for _, name := range f.situation().FormingMembers() {
 		record.Members = append(record.Members, databasev1alpha1.EtcdRecordedMember{Name: name, DataID: f.newID()})
 	}
-	e.Status.Membership, e.Status.TargetVersion, e.Status.TargetImage, e.Status.CompactedRevision = record, s.Version, s.Image, 0
-	forgetAccess(e)
+	f.cluster.Status.Membership, f.cluster.Status.TargetVersion, f.cluster.Status.TargetImage, f.cluster.Status.CompactedRevision = record, s.Version, s.Image, 0
+	f.forgetAccess()
 }
 
-func (f *fleet) recordIDs(record *databasev1alpha1.EtcdMembership) {
+func (f *fleet) recordIDs(membership.Step) {
+	record := f.cluster.Status.Membership
 	record.ClusterID = membership.FormatID(f.ClusterID)
 	for i := range record.Members {
 		one := &record.Members[i]
@@ -60,7 +56,8 @@ func (f *fleet) recordIDs(record *databasev1alpha1.EtcdMembership) {
 	}
 }
 
-func (f *fleet) recordAsItRuns(record *databasev1alpha1.EtcdMembership, name string) {
+func (f *fleet) recordAsItRuns(s membership.Step) {
+	record, name := f.cluster.Status.Membership, s.Member
 	m, _ := f.Find(name)
 	permit, _ := membership.ParsePermit(m.Pod.Permit) // the plan has read it
 	record.Members = slices.DeleteFunc(record.Members, func(one databasev1alpha1.EtcdRecordedMember) bool { return one.Name == name })
@@ -74,16 +71,16 @@ func (f *fleet) recordAsItRuns(record *databasev1alpha1.EtcdMembership, name str
 }
 
 // recordRecovery leaves the member alone on record from whose data the cluster goes on.
-func (f *fleet) recordRecovery(e *databasev1alpha1.EtcdCluster, s membership.Step, now time.Time) {
-	m, _ := f.Find(s.Member)
+func (p *pass) recordRecovery(s membership.Step) {
+	m, _ := p.Find(s.Member)
 	survivor := *m.Record
 	survivor.Ran = true // it answers, so its data is there, and must be from here on
-	record := e.Status.Membership
-	record.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRecover, Name: s.Member, Recovery: f.newID()}
+	record := p.cluster.Status.Membership
+	record.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRecover, Name: s.Member, Recovery: p.newID()}
 	record.Members = []databasev1alpha1.EtcdRecordedMember{survivor}
-	e.Status.CompactedRevision = 0 // the revision may go back
-	e.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{
-		Time: metav1.NewTime(now), Member: s.Member, Lost: s.Lost, Revision: m.View.Revision,
+	p.cluster.Status.CompactedRevision = 0 // the revision may go back
+	p.cluster.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{
+		Time: metav1.NewTime(p.clock.Now()), Member: s.Member, Lost: s.Lost, Revision: m.View.Revision,
 	}
 }
 

@@ -93,3 +93,16 @@ func TestARecoverySavesWhatItGoesOnFrom(t *testing.T) {
 		t.Errorf("got %+v", record)
 	}
 }
+
+// A verb that acts and has no act would be done with at once.
+func TestEachVerbThatActsHasAnAct(t *testing.T) {
+	acting := membership.ActingVerbs()
+	for _, verb := range acting {
+		if acts[verb] == nil {
+			t.Errorf("%s has no act", verb)
+		}
+	}
+	if len(acts) != len(acting) {
+		t.Errorf("%d acts for %d verbs", len(acts), len(acting))
+	}
+}

@@ -6,14 +6,12 @@ import (
 	"crypto/tls"
 	"encoding/pem"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
@@ -34,22 +32,21 @@ func secretNames(e ctrlclient.Object) []string {
 // readCertificates returns the certificate that the members were given for their clients, and the one in the user's Secret. If
 // the user's is of no use, that is reported and holds up nothing but the first start. It also reports whether the members' is
 // known, by our own copy.
-func (r *Reconciler) readCertificates(ctx context.Context, e *databasev1alpha1.EtcdCluster,
-	spec membership.Spec) (c pki.Certificates, isCopied bool, err error) {
-	if e.Spec.TLS == nil {
+func (p *pass) readCertificates(ctx context.Context) (c pki.Certificates, isCopied bool, err error) {
+	if p.cluster.Spec.TLS == nil {
 		return c, false, nil
 	}
-	published := r.memory.published(e)
+	published := p.known.published
 	if published.IsEmpty() {
-		own, err := r.OwnSecret(ctx, e, spec.CertificatesName())
+		own, err := p.OwnSecret(ctx, p.cluster, p.spec.CertificatesName())
 		if err != nil {
 			return c, false, err
 		}
 		published = pki.PublishedIn(own.Data)
 	}
-	now := r.clock.Now()
-	judge := func(data map[string][]byte) (pki.Identity, string) { return config.IdentityIn(spec, data, now) }
-	c, err = r.Secrets.Certificates(ctx, e, e.Spec.TLS.SecretName, published, judge, now)
+	now := p.clock.Now()
+	judge := func(data map[string][]byte) (pki.Identity, string) { return config.IdentityIn(p.spec, data, now) }
+	c, err = p.Secrets.Certificates(ctx, p.cluster, p.cluster.Spec.TLS.SecretName, published, judge, now)
 	return c, !published.IsEmpty(), err
 }
 
@@ -63,13 +60,13 @@ type certificateUsage struct {
 
 // open connects to the server of a pod that was told to start. It is asked by TLS if it serves clients by that: the certificate
 // must name the member, and what it shows is noted.
-func (f *fleet) open(e *databasev1alpha1.EtcdCluster, pod *corev1.Pod, in inputs, clock func() time.Time) (server, error) {
-	login := in.logins.Token(clock)
-	if e.Spec.TLS == nil {
+func (p *pass) open(pod *corev1.Pod) (server, error) {
+	login := p.in.logins.Token(p.clock.Now)
+	if p.cluster.Spec.TLS == nil {
 		return wire.Open(pod.Status.PodIP, nil, login)
 	}
-	published := in.certificates.Published
-	secure, err := published.TLSConfig(f.spec.Host(pod.Name), clock)
+	published := p.in.certificates.Published
+	secure, err := published.TLSConfig(p.spec.Host(pod.Name), p.clock.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +76,7 @@ func (f *fleet) open(e *databasev1alpha1.EtcdCluster, pod *corev1.Pod, in inputs
 		usage.note(state.PeerCertificates[0].Raw)
 		return verify(state)
 	}
-	f.usage[pod.Name] = usage
+	p.usage[pod.Name] = usage
 	return wire.Open(pod.Status.PodIP, secure, login)
 }
 
@@ -102,11 +99,11 @@ func (u *certificateUsage) isOf(i pki.Identity, authorities string) bool {
 
 // lagging are the members on record that are not known to use the published certificate, those that the pass has just recorded
 // among them.
-func (f *fleet) lagging(e *databasev1alpha1.EtcdCluster, published pki.Identity) []string {
+func (f *fleet) lagging(published pki.Identity) []string {
 	var names []string
 	authorities := config.ClientAuthorities(f.spec, published)
-	if e.Status.Membership != nil {
-		for _, m := range e.Status.Membership.Members {
+	if f.cluster.Status.Membership != nil {
+		for _, m := range f.cluster.Status.Membership.Members {
 			if !f.usage[m.Name].isOf(published, authorities) {
 				names = append(names, m.Name)
 			}
@@ -117,17 +114,18 @@ func (f *fleet) lagging(e *databasev1alpha1.EtcdCluster, published pki.Identity)
 
 // nextIdentity returns the identity that the members are to show: a renewed certificate at once, the next step towards another
 // authority's once all members use the last.
-func (f *fleet) nextIdentity(e *databasev1alpha1.EtcdCluster, c pki.Certificates, now time.Time) pki.Identity {
-	if e.Spec.TLS != nil && (c.IsRenewal() || len(f.lagging(e, c.Published)) == 0) {
-		return c.NextIdentity(now)
+func (p *pass) nextIdentity() pki.Identity {
+	c := p.in.certificates
+	if p.cluster.Spec.TLS != nil && (c.IsRenewal() || len(p.lagging(c.Published)) == 0) {
+		return c.NextIdentity(p.clock.Now())
 	}
 	return c.Published
 }
 
 // notePublished remembers the identity that our own Secret has, once it is written.
-func (r *Reconciler) notePublished(e *databasev1alpha1.EtcdCluster, spec membership.Spec, observed converge.Observed, i pki.Identity) {
-	own, found := converge.Find[*corev1.Secret](observed, "Secret", spec.CertificatesName())
+func (p *pass) notePublished(observed converge.Observed, i pki.Identity) {
+	own, found := converge.Find[*corev1.Secret](observed, "Secret", p.spec.CertificatesName())
 	if found && i.IsIn(own.Data) {
-		r.memory.notePublished(e, i)
+		p.known.published = i
 	}
 }

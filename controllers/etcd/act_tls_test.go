@@ -40,14 +40,16 @@ func (s *tlsSimulation) spec() membership.Spec {
 	return config.Resolve(s.e, &appsv1.StatefulSet{}, nil)
 }
 
-func (s *tlsSimulation) fleet() *fleet {
-	f := &fleet{spec: s.spec(), usage: map[string]*certificateUsage{}}
+func (s *tlsSimulation) newPass() *pass {
+	f := &fleet{cluster: s.e, spec: s.spec(), usage: map[string]*certificateUsage{}}
 	for i, m := range s.members {
 		name := s.e.Status.Membership.Members[i].Name
 		f.usage[name] = &certificateUsage{authorities: m.made}
 		f.usage[name].note(leafOf(m.delivered).Raw)
 	}
-	return f
+	p := passAt(time.Now(), f)
+	p.in.certificates = s.c
+	return p
 }
 
 func leafOf(i pki.Identity) *x509.Certificate { return pki.ParsePair(i.Certificate, i.Key) }
@@ -68,14 +70,14 @@ func (s *tlsSimulation) check() {
 // pass publishes what comes next, and brings it to one member after the other. It reports whether anything changed.
 func (s *tlsSimulation) pass() bool {
 	s.Helper()
-	next := s.fleet().nextIdentity(s.e, s.c, time.Now())
+	next := s.newPass().nextIdentity()
 	changed := next.ContentHash() != s.c.Published.ContentHash()
 	s.c.Published = next
 	s.check()
 	for i := range s.members {
 		m := &s.members[i]
 		lags := !leafOf(m.delivered).Equal(leafOf(next)) || m.made != config.ClientAuthorities(s.spec(), next)
-		if early := s.fleet().nextIdentity(s.e, s.c, time.Now()); lags && !s.c.IsRenewal() && early.ContentHash() != next.ContentHash() {
+		if early := s.newPass().nextIdentity(); lags && !s.c.IsRenewal() && early.ContentHash() != next.ContentHash() {
 			s.Fatalf("the next is published before member %d has the last", i)
 		}
 		m.delivered = next
@@ -118,7 +120,7 @@ func TestClientsCertificatesChangeOver(t *testing.T) {
 			if s.restarts != c.restarts*len(s.members) {
 				t.Errorf("%d restarts", s.restarts)
 			}
-			if s.c.Published.ContentHash() != s.c.Wanted.ContentHash() || len(s.fleet().lagging(s.e, s.c.Published)) > 0 {
+			if s.c.Published.ContentHash() != s.c.Wanted.ContentHash() || len(s.newPass().lagging(s.c.Published)) > 0 {
 				t.Error("the Secret's certificate is not in use")
 			}
 		})
@@ -133,9 +135,9 @@ func TestAMemberThatWasNotSeenLags(t *testing.T) {
 		{i, i.Authorities, "former"},
 		{pki.PublishedIn(fixture.Issue(authority.New("two"))), i.Authorities, config.ClientAuthorities(s.spec(), i)},
 	}
-	f := s.fleet() // of a look before e-3 was recorded
+	p := s.newPass() // of a look before e-3 was recorded
 	e.Status.Membership.Members = append(e.Status.Membership.Members, databasev1alpha1.EtcdRecordedMember{Name: "e-3"})
-	if got := f.lagging(e, i); !slices.Equal(got, []string{"e-1", "e-2", "e-3"}) {
+	if got := p.lagging(i); !slices.Equal(got, []string{"e-1", "e-2", "e-3"}) {
 		t.Errorf("got %v", got)
 	}
 }

@@ -21,26 +21,22 @@ import (
 // errNotBackedUp says that the cache was behind: the next minor version must wait for a backup.
 var errNotBackedUp = errors.New("an upgrade backup must be complete first")
 
-// doUpgrade performs the steps of an upgrade.
-func (f *fleet) doUpgrade(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
-	switch s.Do {
-	case membership.CreateUpgradeBackup:
-		return f.createUpgradeBackup(ctx, s.Backup, s.Like)
-	case membership.DeleteUpgradeBackup:
-		return f.deleteUpgradeBackup(ctx, s.Backup)
-	default:
-		return f.doSetVersion(ctx, e, s)
-	}
+func (f *fleet) doCreateUpgradeBackup(ctx context.Context, s membership.Step) error {
+	return f.createUpgradeBackup(ctx, s.Backup, s.Like)
+}
+
+func (f *fleet) doDeleteUpgradeBackup(ctx context.Context, s membership.Step) error {
+	return f.deleteUpgradeBackup(ctx, s.Backup)
 }
 
 // doSetVersion saves which version pods are made with. Before it leaves a minor version it asks the API server about backups: one by
 // a schedule that was made just before the edit of the version must not be overlooked.
-func (f *fleet) doSetVersion(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
+func (f *fleet) doSetVersion(ctx context.Context, s membership.Step) error {
 	next, err := membership.ParseVersion(s.Version)
 	if err != nil {
 		return err
 	}
-	if live := f.situation(e); live.LeavesMinor(next) {
+	if live := f.situation(); live.LeavesMinor(next) {
 		if live.Backups, err = f.readBackups(ctx); err != nil {
 			return err
 		}
@@ -48,52 +44,52 @@ func (f *fleet) doSetVersion(ctx context.Context, e *databasev1alpha1.EtcdCluste
 			return fmt.Errorf("%w: %s", errNotBackedUp, first.Phrase())
 		}
 	}
-	e.Status.TargetVersion, e.Status.TargetImage = s.Version, s.Image
+	f.cluster.Status.TargetVersion, f.cluster.Status.TargetImage = s.Version, s.Image
 	return f.save(ctx)
 }
 
 func (a *apiEffects) readBackups(ctx context.Context) ([]membership.Backup, error) {
-	list, err := listBackups(ctx, a.APIReader, a.etcd.Namespace)
-	return a.backupsOf(a.etcd, list), err
+	list, err := listBackups(ctx, a.APIReader, a.cluster.Namespace)
+	return a.backupsOf(list), err
 }
 
 // createUpgradeBackup takes over all that says where to and how, and nothing that says when, or what is kept.
 func (a *apiEffects) createUpgradeBackup(ctx context.Context, name, like string) error {
-	i := slices.IndexFunc(a.backups, func(b databasev1alpha1.EtcdBackup) bool { return b.Name == like })
-	b := children.UpgradeBackup(children.Inputs{Cluster: a.etcd}, name, a.backups[i].Spec.BackupOptions)
-	return a.CreateOnce(ctx, "EtcdBackup", a.etcd, b, &databasev1alpha1.EtcdBackup{})
+	i := slices.IndexFunc(a.in.backups, func(b databasev1alpha1.EtcdBackup) bool { return b.Name == like })
+	b := children.UpgradeBackup(children.Inputs{Cluster: a.cluster}, name, a.in.backups[i].Spec.BackupOptions)
+	return a.CreateOnce(ctx, "EtcdBackup", a.cluster, b, &databasev1alpha1.EtcdBackup{})
 }
 
 func (a *apiEffects) deleteUpgradeBackup(ctx context.Context, name string) error {
-	for i := range a.backups {
-		if a.backups[i].Name != name {
+	for i := range a.in.backups {
+		if a.in.backups[i].Name != name {
 			continue
 		}
-		uid := a.backups[i].UID
-		if err := a.Delete(ctx, &a.backups[i], ctrlclient.Preconditions{UID: &uid}); ctrlclient.IgnoreNotFound(err) != nil {
+		uid := a.in.backups[i].UID
+		if err := a.Delete(ctx, &a.in.backups[i], ctrlclient.Preconditions{UID: &uid}); ctrlclient.IgnoreNotFound(err) != nil {
 			return err
 		}
-		a.memory.noteDeleted(a.etcd, uid, a.clock.Now())
+		a.known.noteDeleted(uid, a.clock.Now())
 	}
 	return nil
 }
 
 // backupsOf is what the plan needs to know of these EtcdBackups.
-func (r *Reconciler) backupsOf(e *databasev1alpha1.EtcdCluster, list []databasev1alpha1.EtcdBackup) []membership.Backup {
+func (p *pass) backupsOf(list []databasev1alpha1.EtcdBackup) []membership.Backup {
 	all := make([]membership.Backup, 0, len(list))
 	for i := range list {
-		b := backupOf(e, &list[i])
-		b.Deleting = b.Deleting || r.memory.wasDeleted(e, b.UID, r.clock.Now())
+		b := backupOf(p.cluster, &list[i])
+		b.Deleting = b.Deleting || p.known.wasDeleted(b.UID, p.clock.Now())
 		all = append(all, b)
 	}
 	return all
 }
 
 // backupOf reads it from the object.
-func backupOf(e *databasev1alpha1.EtcdCluster, b *databasev1alpha1.EtcdBackup) membership.Backup {
-	seen := membership.Backup{UID: b.UID, Name: b.Name, Own: metav1.IsControlledBy(b, e), Token: b.Annotations[config.AnnotationData],
+func backupOf(owner *databasev1alpha1.EtcdCluster, b *databasev1alpha1.EtcdBackup) membership.Backup {
+	seen := membership.Backup{UID: b.UID, Name: b.Name, Own: metav1.IsControlledBy(b, owner), Token: b.Annotations[config.AnnotationData],
 		Deleting: !b.DeletionTimestamp.IsZero(), Complete: meta.IsStatusConditionTrue(b.Status.Conditions, commonv1.ConditionComplete)}
-	seen.Scheduled = b.Spec.ClusterName == e.Name && b.Spec.Schedule != "" && !b.Spec.Suspend && !seen.Deleting
+	seen.Scheduled = b.Spec.ClusterName == owner.Name && b.Spec.Schedule != "" && !b.Spec.Suspend && !seen.Deleting
 	for _, c := range b.Status.Conditions {
 		switch {
 		case c.Status != metav1.ConditionTrue:

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -22,7 +21,6 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
@@ -53,42 +51,41 @@ func upgradeEffects(t *testing.T, list ...*databasev1alpha1.EtcdBackup) (*apiEff
 	e := builders.EtcdCluster("a").In("ns").Build()
 	e.UID, e.Status.TargetVersion = "cluster", "3.6.16"
 	e.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "t"}
-	r := &Reconciler{Converger: converge.Converger{Client: api, APIReader: api}, clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}
-	return &apiEffects{Reconciler: r, etcd: e, saveStatus: func(context.Context) error { return nil }}, api
+	return effectsOn(api, e), api
 }
 
-// look has the cache catch up.
-func (a *apiEffects) look(t *testing.T) []membership.Backup {
+// catchUp lets the cache catch up.
+func (a *apiEffects) catchUp(t *testing.T) []membership.Backup {
 	t.Helper()
 	var err error
-	if a.backups, err = listBackups(t.Context(), a.Client, "ns"); err != nil {
+	if a.in.backups, err = listBackups(t.Context(), a.Client, "ns"); err != nil {
 		t.Fatal(err)
 	}
-	return a.backupsOf(a.etcd, a.backups)
+	return a.backupsOf(a.in.backups)
 }
 
 func TestTheBackupBeforeAnUpgradeIsMadeOnce(t *testing.T) {
 	a, _ := upgradeEffects(t, nightly())
-	a.look(t)
+	a.catchUp(t)
 	for range 2 { // the cache may not show it yet
 		if err := a.createUpgradeBackup(t.Context(), "a-before-3-7", "nightly"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	seen := a.look(t)
+	seen := a.catchUp(t)
 	if len(seen) != 2 || !seen[0].Own || seen[0].Token != "t" || seen[0].Scheduled || !seen[1].Scheduled || seen[1].Own {
 		t.Errorf("got %+v", seen)
 	}
 	want := nightly().Spec
 	want.Schedule, want.TimeZone, want.StartingDeadline, want.Retention = "", "", nil, nil
-	if got := a.backups[0].Spec; !reflect.DeepEqual(got, want) {
+	if got := a.in.backups[0].Spec; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestAStrangersBackupIsRefused(t *testing.T) {
 	a, _ := upgradeEffects(t, nightly(), builders.EtcdBackup("a-before-3-7", "a", builders.Volume("backups")).In("ns").Build())
-	a.backups = []databasev1alpha1.EtcdBackup{*nightly()}
+	a.in.backups = []databasev1alpha1.EtcdBackup{*nightly()}
 	err := a.createUpgradeBackup(t.Context(), "a-before-3-7", "nightly")
 	if err == nil || !strings.Contains(err.Error(), `EtcdBackup "a-before-3-7" exists and belongs to somebody else`) {
 		t.Errorf("got %v", err)
@@ -103,16 +100,16 @@ func TestTheBackupBeforeAnUpgradeIsDeletedExactly(t *testing.T) {
 			named = (&ctrlclient.DeleteOptions{}).ApplyOptions(options).Preconditions.UID
 			return api.Delete(ctx, b)
 		}})
-	a.look(t)
+	a.catchUp(t)
 	for range 2 { // it is gone the second time
 		if err := a.deleteUpgradeBackup(t.Context(), "nightly"); err != nil || *named != "nightly" {
 			t.Error(err, *named)
 		}
 	}
-	if !a.backupsOf(a.etcd, a.backups)[0].Deleting {
+	if !a.backupsOf(a.in.backups)[0].Deleting {
 		t.Error("the cache is believed, which still has it")
 	}
-	if left := a.look(t); len(left) > 0 {
+	if left := a.catchUp(t); len(left) > 0 {
 		t.Errorf("it stays: %+v", left)
 	}
 }
@@ -162,20 +159,20 @@ func TestWhatABackupSays(t *testing.T) {
 // A backup by a schedule that was made right before the edit of the version may not be in the cache yet.
 func TestTheAPIServerIsAskedForBackupsBeforeAMinorVersion(t *testing.T) {
 	setVersion := func(a *apiEffects, version string) error {
-		f := &fleet{effects: a, spec: membership.Spec{Name: "a", Namespace: "ns"}}
-		return f.doSetVersion(t.Context(), a.etcd, membership.Step{Do: membership.SetVersion, Version: version, Image: "image"})
+		a.spec = membership.Spec{Name: "a", Namespace: "ns"}
+		return a.doSetVersion(t.Context(), membership.Step{Do: membership.SetVersion, Version: version, Image: "image"})
 	}
 	a, _ := upgradeEffects(t, nightly())
-	if err := setVersion(a, "3.7.3"); !errors.Is(err, errNotBackedUp) || !isWaiting(err) || a.etcd.Status.TargetVersion != "3.6.16" {
-		t.Errorf("without a backup: %v, %s", err, a.etcd.Status.TargetVersion)
+	if err := setVersion(a, "3.7.3"); !errors.Is(err, errNotBackedUp) || !isWaiting(err) || a.cluster.Status.TargetVersion != "3.6.16" {
+		t.Errorf("without a backup: %v, %s", err, a.cluster.Status.TargetVersion)
 	}
-	if err := setVersion(a, "3.6.15"); err != nil || a.etcd.Status.TargetVersion != "3.6.15" || a.etcd.Status.TargetImage != "image" {
-		t.Errorf("a patch: %v, %s", err, a.etcd.Status.TargetVersion)
+	if err := setVersion(a, "3.6.15"); err != nil || a.cluster.Status.TargetVersion != "3.6.15" || a.cluster.Status.TargetImage != "image" {
+		t.Errorf("a patch: %v, %s", err, a.cluster.Status.TargetVersion)
 	}
-	made := children.UpgradeBackup(children.Inputs{Cluster: a.etcd}, "a-before-3-7", nightly().Spec.BackupOptions)
+	made := children.UpgradeBackup(children.Inputs{Cluster: a.cluster}, "a-before-3-7", nightly().Spec.BackupOptions)
 	made.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionComplete, Status: metav1.ConditionTrue}}
 	b, _ := upgradeEffects(t, nightly(), made)
-	if err := setVersion(b, "3.7.3"); err != nil || b.etcd.Status.TargetVersion != "3.7.3" {
-		t.Errorf("with a backup: %v, %s", err, b.etcd.Status.TargetVersion)
+	if err := setVersion(b, "3.7.3"); err != nil || b.cluster.Status.TargetVersion != "3.7.3" {
+		t.Errorf("with a backup: %v, %s", err, b.cluster.Status.TargetVersion)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -51,14 +50,9 @@ type effects interface {
 
 // apiEffects has the effects on a real API server.
 type apiEffects struct {
-	*Reconciler
-	etcd       *databasev1alpha1.EtcdCluster
-	pods       []corev1.Pod
-	fetches    []corev1.Pod // of backups
-	requests   []databasev1alpha1.EtcdRestore
-	backups    []databasev1alpha1.EtcdBackup // in the namespace
+	*pass
 	saveStatus converge.SaveStatus
-	unsaved    bool // the object holds what is not known to be on record
+	unsaved    bool // the object holds what is not known to be saved
 }
 
 func (a *apiEffects) save(ctx context.Context) error {
@@ -87,15 +81,15 @@ func (a *apiEffects) deletePod(ctx context.Context, name string, asSeen bool) er
 
 // removePod removes exactly the pod that was looked at. One that is gone is no error.
 func (a *apiEffects) removePod(name string, remove func(*corev1.Pod, metav1.Preconditions) error) error {
-	for i := range a.pods {
-		if a.pods[i].Name != name {
+	for i := range a.in.pods {
+		if a.in.pods[i].Name != name {
 			continue
 		}
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.etcd.Namespace, Name: name}}
-		if err := ctrlclient.IgnoreNotFound(remove(pod, metav1.Preconditions{UID: &a.pods[i].UID, ResourceVersion: &a.pods[i].ResourceVersion})); err != nil {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.cluster.Namespace, Name: name}}
+		if err := ctrlclient.IgnoreNotFound(remove(pod, metav1.Preconditions{UID: &a.in.pods[i].UID, ResourceVersion: &a.in.pods[i].ResourceVersion})); err != nil {
 			return err
 		}
-		a.memory.noteDeleted(a.etcd, a.pods[i].UID, a.clock.Now())
+		a.known.noteDeleted(a.in.pods[i].UID, a.clock.Now())
 	}
 	return nil
 }
@@ -104,17 +98,17 @@ func (a *apiEffects) writePermit(ctx context.Context, name, permit string, claim
 	if err := a.markClaim(ctx, name, claim); err != nil {
 		return err
 	}
-	for i := range a.pods {
-		if a.pods[i].Name != name {
+	for i := range a.in.pods {
+		if a.in.pods[i].Name != name {
 			continue
 		}
-		next := a.pods[i].DeepCopy()
+		next := a.in.pods[i].DeepCopy()
 		if next.Annotations == nil {
 			next.Annotations = map[string]string{}
 		}
 		next.Annotations[config.AnnotationPermit] = permit
 		// The version in the patch keeps it from a pod that has come in its place.
-		patch := ctrlclient.MergeFromWithOptions(&a.pods[i], ctrlclient.MergeFromWithOptimisticLock{})
+		patch := ctrlclient.MergeFromWithOptions(&a.in.pods[i], ctrlclient.MergeFromWithOptimisticLock{})
 		err := a.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager))
 		if ctrlclient.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("telling pod %q to start: %w", name, err)
@@ -126,17 +120,17 @@ func (a *apiEffects) writePermit(ctx context.Context, name, permit string, claim
 // markClaim notes on the claim that a member begins on its volume. It asks the API server, as the cache may have the claim that was
 // there before.
 func (a *apiEffects) markClaim(ctx context.Context, pod string, want types.UID) error {
-	if a.etcd.Spec.Storage == nil {
+	if a.cluster.Spec.Storage == nil {
 		return nil
 	}
-	claim, key := &corev1.PersistentVolumeClaim{}, ctrlclient.ObjectKey{Namespace: a.etcd.Namespace, Name: converge.ClaimName(config.DataVolume, pod)}
+	claim, key := &corev1.PersistentVolumeClaim{}, ctrlclient.ObjectKey{Namespace: a.cluster.Namespace, Name: converge.ClaimName(config.DataVolume, pod)}
 	if err := a.APIReader.Get(ctx, key, claim); err != nil {
 		return fmt.Errorf("reading the claim of pod %q: %w", pod, err)
 	}
 	if claim.UID != want {
 		return fmt.Errorf("telling pod %q to start: the cache is behind at PersistentVolumeClaim %q", pod, claim.Name)
 	}
-	token := a.etcd.Status.Membership.Token
+	token := a.cluster.Status.Membership.Token
 	if claim.Annotations[config.AnnotationData] == token {
 		return nil
 	}

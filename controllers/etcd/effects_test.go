@@ -12,13 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
@@ -49,12 +47,11 @@ func TestAPodIsEvictedOnlyIfTheBudgetSparesIt(t *testing.T) {
 			}
 			return nil
 		}}).Build()
-		a := &apiEffects{Reconciler: &Reconciler{Converger: converge.Converger{Client: api}, clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))},
-			etcd: builders.EtcdCluster("a").Build(), pods: []corev1.Pod{pod}}
+		a := effectsOn(api, builders.EtcdCluster("a").Build(), pod)
 		if err := a.evictPod(t.Context(), "a-2"); errors.Is(err, errNoneToSpare) == spares || isWaiting(err) == spares {
 			t.Errorf("the budget spares it: %t, and the answer is %v", spares, err)
 		}
-		if asked != "p2" || a.memory.wasDeleted(a.etcd, "p2", time.Unix(0, 0)) != spares {
+		if asked != "p2" || a.known.wasDeleted("p2", time.Unix(0, 0)) != spares {
 			t.Errorf("pod %q was asked for, and it is taken for gone: %t", asked, !spares)
 		}
 	}
@@ -67,7 +64,7 @@ func TestAClaimTellsThatItHasData(t *testing.T) {
 	e := builders.EtcdCluster("a").Storage("1Gi").Build()
 	e.Namespace = claim.Namespace
 	e.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "t"}
-	a := &apiEffects{Reconciler: &Reconciler{Converger: converge.Converger{Client: api, APIReader: api}}, etcd: e}
+	a := effectsOn(api, e)
 	has := func() []string {
 		t.Helper()
 		if err := api.Get(t.Context(), ctrlclient.ObjectKeyFromObject(&claim), &claim); err != nil {

@@ -50,7 +50,7 @@ func (a *apiEffects) evictPod(ctx context.Context, name string) error {
 		err := a.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &exactly}})
 		switch {
 		case apierrors.IsTooManyRequests(err): // as a drain is told
-			if a.memory.noteRefusal(a.etcd, *exactly.UID, a.clock.Now()) < evictionPatience {
+			if a.known.noteRefusal(*exactly.UID, a.clock.Now()) < evictionPatience {
 				return errNoneToSpare
 			}
 			return a.refusedForLong(ctx, name)
@@ -77,11 +77,11 @@ func (a *apiEffects) severalBudgets(ctx context.Context, pod string, refusal err
 	if len(names) < 2 {
 		return refusal
 	}
-	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == a.etcd.Name })
+	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == a.cluster.Name })
 	return &evictionBlockedError{fmt.Sprintf(
 		"PodDisruptionBudgets %s choose pod %s, and Kubernetes evicts no pod that more than one of them chooses, so it cannot be made anew: "+
 			"delete %s, or have them choose other pods; the operator's own, %s, keeps the majority",
-		strings.Join(names, ", "), pod, strings.Join(others, ", "), a.etcd.Name)}
+		strings.Join(names, ", "), pod, strings.Join(others, ", "), a.cluster.Name)}
 }
 
 // refusedForLong says which budget spares a pod for longer than it takes Kubernetes to count.
@@ -104,17 +104,17 @@ func (a *apiEffects) refusedForLong(ctx context.Context, pod string) error {
 // the names of those that are not ours.
 func (a *apiEffects) budgetsOf(ctx context.Context, pod string) ([]string, error) {
 	var list policyv1.PodDisruptionBudgetList
-	if err := a.APIReader.List(ctx, &list, ctrlclient.InNamespace(a.etcd.Namespace), ctrlclient.Limit(maxBudgets)); err != nil {
+	if err := a.APIReader.List(ctx, &list, ctrlclient.InNamespace(a.cluster.Namespace), ctrlclient.Limit(maxBudgets)); err != nil {
 		return nil, fmt.Errorf("listing PodDisruptionBudgets: %w", err)
 	}
-	i := slices.IndexFunc(a.pods, func(p corev1.Pod) bool { return p.Name == pod })
+	i := slices.IndexFunc(a.in.pods, func(p corev1.Pod) bool { return p.Name == pod })
 	if i < 0 {
 		return nil, fmt.Errorf("pod %q was not looked at", pod)
 	}
 	var names []string
 	for _, budget := range list.Items {
 		chooses, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-		if err == nil && chooses.Matches(labels.Set(a.pods[i].Labels)) {
+		if err == nil && chooses.Matches(labels.Set(a.in.pods[i].Labels)) {
 			names = append(names, budget.Name)
 		}
 	}
@@ -129,10 +129,8 @@ type refusals struct {
 }
 
 // noteRefusal notes that a budget has refused a pod, and returns for how long it does.
-func (m *memory) noteRefusal(owner ctrlclient.Object, pod types.UID, now time.Time) time.Duration {
-	known, unlock := m.Lock(owner)
-	defer unlock()
-	r := &known.refusals
+func (o *objectMemory) noteRefusal(pod types.UID, now time.Time) time.Duration {
+	r := &o.refusals
 	if r.pod != pod || now.Sub(r.last) > refusalGap {
 		*r = refusals{pod: pod, first: now}
 	}

@@ -19,7 +19,6 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
@@ -66,8 +65,8 @@ func TestAnEvictionThatIsBlockedIsExplained(t *testing.T) {
 					return c.answer
 				}}).Build()
 			clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
-			a := &apiEffects{Reconciler: &Reconciler{Converger: converge.Converger{Client: api, APIReader: api}, clock: clock},
-				etcd: builders.EtcdCluster("a").In("ns").Build(), pods: []corev1.Pod{pod}}
+			a := effectsOn(api, builders.EtcdCluster("a").In("ns").Build(), pod)
+			a.clock = clock
 			evict := membership.Step{Do: membership.EvictPod, Member: "a-2"}
 			var got membership.Step
 			var err error
@@ -81,7 +80,7 @@ func TestAnEvictionThatIsBlockedIsExplained(t *testing.T) {
 			if err == nil && (got.Do != c.want.Do || got.Reason != c.want.Reason || !strings.Contains(got.Message, c.says) || got.RequeueAfter == 0) {
 				t.Errorf("got %+v", got)
 			}
-			if a.memory.wasDeleted(a.etcd, "p2", clock.Now()) {
+			if a.known.wasDeleted("p2", clock.Now()) {
 				t.Error("the pod is taken for gone")
 			}
 		})

@@ -36,41 +36,42 @@ type inputs struct {
 	logins config.Logins
 }
 
-func (r *Reconciler) readInputs(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (in inputs, err error) {
+func (p *pass) readInputs(ctx context.Context) (err error) {
+	in := &p.in
 	var isCopied bool
-	if in.certificates, isCopied, err = r.readCertificates(ctx, e, spec); err != nil { // first: without them no member can be asked
-		return in, err
+	if in.certificates, isCopied, err = p.readCertificates(ctx); err != nil { // first: without them no member can be asked
+		return err
 	}
-	if in.logins, err = r.readLogins(ctx, e, spec); err != nil {
-		return in, err
+	if in.logins, err = p.readLogins(ctx); err != nil {
+		return err
 	}
-	if in.set, err = r.GetStatefulSet(ctx, e); err != nil {
-		return in, err
+	if in.set, err = p.GetStatefulSet(ctx, p.cluster); err != nil {
+		return err
 	}
-	if in.pods, err = r.listPods(ctx, e, spec, in.set); err != nil {
-		return in, err
+	if in.pods, err = p.listPods(ctx); err != nil {
+		return err
 	}
 	in.recallTemplate()
-	if in.fetches, err = r.listFetchPods(ctx, e); err != nil {
-		return in, err
+	if in.fetches, err = p.listFetchPods(ctx); err != nil {
+		return err
 	}
-	if in.requests, err = r.listRequests(ctx, e); err != nil {
-		return in, err
+	if in.requests, err = p.listRequests(ctx); err != nil {
+		return err
 	}
-	if in.backups, err = listBackups(ctx, r.Client, e.Namespace); err != nil {
-		return in, err
+	if in.backups, err = listBackups(ctx, p.Client, p.cluster.Namespace); err != nil {
+		return err
 	}
-	if in.claims, err = converge.ListClaims(ctx, r.Client, ctrlclient.ObjectKeyFromObject(e), config.AppName, config.DataVolume); err != nil {
-		return in, err
+	if in.claims, err = converge.ListClaims(ctx, p.Client, ctrlclient.ObjectKeyFromObject(p.cluster), config.AppName, config.DataVolume); err != nil {
+		return err
 	}
 	if !isCopied {
-		in.lost = config.CertificatesLost(spec, in.pods, in.certificates.Published, r.clock.Now())
+		in.lost = config.CertificatesLost(p.spec, in.pods, in.certificates.Published, p.clock.Now())
 	}
-	in.peers, in.peersChange, err = r.peerCertificates(ctx, e, spec, in.pods)
+	in.peers, in.peersChange, err = p.peerCertificates(ctx)
 	if errors.Is(err, config.ErrTrustLost) {
-		in.lost, err = config.TrustLost(spec), nil // it is reported
+		in.lost, err = config.TrustLost(p.spec), nil // it is reported
 	}
-	return in, err
+	return err
 }
 
 // recallTemplate has the pods of a StatefulSet that is being made anew tell what it was made from.
@@ -82,27 +83,27 @@ func (in *inputs) recallTemplate() {
 
 // listPods returns the pods of the members: those of the StatefulSet, and those that one made anew is yet to take back. Others under
 // our labels are nobody's.
-func (r *Reconciler) listPods(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec, set *appsv1.StatefulSet) ([]corev1.Pod, error) {
-	all, err := r.ListPods(ctx, e, config.AppName)
+func (p *pass) listPods(ctx context.Context) ([]corev1.Pod, error) {
+	all, err := p.ListPods(ctx, p.cluster, config.AppName)
 	var own []corev1.Pod
 	for _, pod := range all {
 		ordinal := membership.Ordinal(pod.Name)
-		if ordinal < 0 || pod.Name != spec.MemberName(ordinal) {
+		if ordinal < 0 || pod.Name != p.spec.MemberName(ordinal) {
 			continue
 		}
-		if owner := metav1.GetControllerOf(&pod); owner == nil || owner.UID == set.UID || isOnRecord(e, &pod) {
+		if owner := metav1.GetControllerOf(&pod); owner == nil || owner.UID == p.in.set.UID || p.isRecorded(&pod) {
 			own = append(own, pod)
 		}
 	}
 	return own, err
 }
 
-// isOnRecord reports whether a pod was told to start as the member that is on record under its name. Such a pod is the member's
+// isRecorded reports whether a pod was permitted to start as the member that is recorded under its name. Such a pod is the member's
 // whoever the cache says it belongs to.
-func isOnRecord(e *databasev1alpha1.EtcdCluster, pod *corev1.Pod) bool {
-	permit, told := membership.ParsePermit(pod.Annotations[config.AnnotationPermit])
-	return told && permit.Pod == string(pod.UID) && e.Status.Membership != nil &&
-		slices.ContainsFunc(e.Status.Membership.Members, func(one databasev1alpha1.EtcdRecordedMember) bool {
+func (p *pass) isRecorded(pod *corev1.Pod) bool {
+	permit, permitted := membership.ParsePermit(pod.Annotations[config.AnnotationPermit])
+	return permitted && permit.Pod == string(pod.UID) && p.cluster.Status.Membership != nil &&
+		slices.ContainsFunc(p.cluster.Status.Membership.Members, func(one databasev1alpha1.EtcdRecordedMember) bool {
 			return one.Name == pod.Name && one.DataID == permit.Data
 		})
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
 )
 
-// look asks all servers at once what they say of themselves. What answers as somebody else has not answered: an address may
+// lookAtServers asks all servers at once what they say of themselves. What answers as somebody else has not answered: an address may
 // be another pod's by now.
-func (f *fleet) look(ctx context.Context, record *databasev1alpha1.EtcdMembership) {
+func (f *fleet) lookAtServers(ctx context.Context, record *databasev1alpha1.EtcdMembership) {
 	var mu sync.Mutex
 	f.askAll(ctx, lookLimit, func(ctx context.Context, m *membership.Member) {
 		view := f.servers[m.Name].Look(ctx)

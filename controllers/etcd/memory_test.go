@@ -5,15 +5,13 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
 func TestAPodThatWasDeletedIsNotDeletedAgain(t *testing.T) {
-	var m memory
-	e, now := &databasev1alpha1.EtcdCluster{}, time.Unix(1_000, 0)
-	m.noteDeleted(e, "one", now)
-	m.noteDeleted(e, "two", now.Add(deletionLag))
+	var o objectMemory
+	now := time.Unix(1_000, 0)
+	o.noteDeleted("one", now)
+	o.noteDeleted("two", now.Add(deletionLag))
 	for _, c := range []struct {
 		pod  string
 		at   time.Time
@@ -24,7 +22,7 @@ func TestAPodThatWasDeletedIsNotDeletedAgain(t *testing.T) {
 		{"two", now.Add(2 * deletionLag), false},
 		{"three", now, false},
 	} {
-		if got := m.wasDeleted(e, types.UID(c.pod), c.at); got != c.want {
+		if got := o.wasDeleted(types.UID(c.pod), c.at); got != c.want {
 			t.Errorf("%s after %s: %v", c.pod, c.at.Sub(now), got)
 		}
 	}

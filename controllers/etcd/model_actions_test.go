@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	clocktesting "k8s.io/utils/clock/testing"
-
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
@@ -46,24 +44,26 @@ func runPass(dieAt int, after bool) func(*model) (bool, error) {
 		e := m.object()
 		outside := &modelEffects{model: m, object: e, version: m.Version, dieAt: dieAt, after: after}
 		f := m.fleet(e, outside)
-		next := f.situation(e).Plan()
+		next := f.situation().Plan()
 		return runStep(m, e, f, outside, next)
 	}
 }
 
 // runStep acts, then does what follows in a pass: the StatefulSet's size, and the permits.
 func runStep(m *model, e *databasev1alpha1.EtcdCluster, f *fleet, outside *modelEffects, next membership.Step) (bool, error) {
-	err := (&Reconciler{clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}).execute(context.Background(), e, f, next)
+	p := passAt(time.Unix(0, 0), f)
+	p.step = next
+	err := p.execute(context.Background())
 	var violated broken
 	if errors.As(err, &violated) {
 		return true, violated
 	}
 	if err == nil || isWaiting(err) {
 		if e.Status.Membership != nil { // without a record nothing but what the pod of a backup needs is made
-			m.Replicas = f.situation(e).DesiredPods()
+			m.Replicas = f.situation().DesiredPods()
 			m.Template, m.TemplateBroken = minorOf(e.Status.TargetVersion), m.podMistake()
 		}
-		err = f.writePermits(context.Background(), e)
+		err = f.writePermits(context.Background())
 	}
 	if outside.dieAt > 0 && !errors.Is(err, errCrashed) {
 		return false, nil // there was no such call
@@ -78,7 +78,7 @@ func fallAsleep(m *model) (bool, error) {
 	}
 	e := m.object()
 	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
-	next := f.situation(e).Plan()
+	next := f.situation().Plan()
 	if !next.Changes() && !next.RemovesPod() && !slices.Contains(changesBackups, next.Do) {
 		return false, nil
 	}
@@ -118,7 +118,7 @@ func allowRecovery(m *model) (bool, error) {
 	}
 	e := m.object()
 	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
-	next := f.situation(e).Plan()
+	next := f.situation().Plan()
 	_, token, asked := strings.Cut(next.Message, databasev1alpha1.EtcdAllowUnsafeRecovery+"=")
 	if next.Do != membership.Block || !asked || token == m.Allowed || m.held() == 0 {
 		return false, nil

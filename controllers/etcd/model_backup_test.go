@@ -55,7 +55,7 @@ func (m *model) lookAtRestores(e *databasev1alpha1.EtcdCluster, f *fleet) {
 	if m.Request != "" && !slices.Contains(e.Status.BegunRestoreUIDs, types.UID(m.Request)) {
 		f.Request = &membership.Request{UID: types.UID(m.Request)}
 	}
-	current := f.situation(e).Source()
+	current := f.situation().Source()
 	for _, one := range m.Fetches {
 		switch pod := one.look(); {
 		case pod.For == current:

@@ -307,7 +307,7 @@ func recordOf(e *databasev1alpha1.EtcdCluster, name string) *databasev1alpha1.Et
 
 // fleet is what a pass sees now.
 func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *fleet {
-	f := &fleet{spec: m.spec(), effects: outside, servers: map[string]server{}}
+	f := &fleet{cluster: e, spec: m.spec(), effects: outside, servers: map[string]server{}}
 	m.lookAtRestores(e, f)
 	f.Backups = m.lookAtBackups()
 	record := e.Status.Membership
@@ -330,7 +330,7 @@ func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *f
 			f.Members = append(f.Members, one)
 		}
 	}
-	f.look(context.Background(), record)
+	f.lookAtServers(context.Background(), record)
 	f.readList(context.Background())
 	if !f.Listed {
 		f.lookAtWaiting(context.Background(), record)

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 )
 
@@ -34,14 +33,14 @@ type seenNode struct {
 
 // provenNeverRan are the pods of which it is proven that no container of etcd was ever started. Nodes are read only for pods that have
 // one and report no start.
-func (r *Reconciler) provenNeverRan(ctx context.Context, e *databasev1alpha1.EtcdCluster, pods []corev1.Pod) map[types.UID]bool {
+func (p *pass) provenNeverRan(ctx context.Context) map[types.UID]bool {
 	proven := map[types.UID]bool{}
-	for i := range pods {
+	for i := range p.in.pods {
 		word := nodeSilent
-		if reportsNoStart(&pods[i]) {
-			word = r.askNode(ctx, e, pods[i].Spec.NodeName)
+		if reportsNoStart(&p.in.pods[i]) {
+			word = p.askNode(ctx, p.in.pods[i].Spec.NodeName)
 		}
-		proven[pods[i].UID] = neverRan(&pods[i], word, pods)
+		proven[p.in.pods[i].UID] = neverRan(&p.in.pods[i], word, p.in.pods)
 	}
 	return proven
 }
@@ -68,15 +67,15 @@ func reportsNoStart(pod *corev1.Pod) bool {
 }
 
 // askNode asks the API server whether a node is Ready; no informer, which would hold all nodes in memory for a question that is rare.
-func (r *Reconciler) askNode(ctx context.Context, e *databasev1alpha1.EtcdCluster, name string) nodeWord {
-	now := r.clock.Now()
-	if seen, ok := r.memory.node(e, name); ok && now.Sub(seen.at) < nodeMaxAge {
+func (p *pass) askNode(ctx context.Context, name string) nodeWord {
+	now := p.clock.Now()
+	if seen, ok := p.known.node(name); ok && now.Sub(seen.at) < nodeMaxAge {
 		return seen.word
 	}
 	ctx, done := context.WithTimeout(ctx, lookLimit)
 	defer done()
 	node := &corev1.Node{}
-	err := r.APIReader.Get(ctx, types.NamespacedName{Name: name}, node)
+	err := p.APIReader.Get(ctx, types.NamespacedName{Name: name}, node)
 	word := nodeSilent
 	switch {
 	case apierrors.IsForbidden(err):
@@ -88,6 +87,6 @@ func (r *Reconciler) askNode(ctx context.Context, e *databasev1alpha1.EtcdCluste
 	}):
 		word = nodeReports
 	}
-	r.memory.noteNode(e, name, seenNode{word, now})
+	p.known.noteNode(name, seenNode{word, now})
 	return word
 }

@@ -4,19 +4,16 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
@@ -65,11 +62,10 @@ func TestAPodProvablyNeverRan(t *testing.T) {
 					}
 					return api.Get(ctx, key, obj, o...)
 				}}).Build()
-			r := &Reconciler{Converger: converge.Converger{APIReader: api}, clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}
 			for i := range c.others {
 				c.others[i].UID = types.UID("other")
 			}
-			got := r.provenNeverRan(t.Context(), builders.EtcdCluster("a").Build(), append(c.others, c.pod))
+			got := effectsOn(api, builders.EtcdCluster("a").Build(), append(c.others, c.pod)...).provenNeverRan(t.Context())
 			if got["p2"] != c.want {
 				t.Errorf("got %t", got["p2"])
 			}
@@ -89,9 +85,8 @@ func TestAPodThatHasChangedStays(t *testing.T) {
 	if err := api.Update(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
-	a := &apiEffects{Reconciler: &Reconciler{Converger: converge.Converger{Client: api}, clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))},
-		etcd: builders.EtcdCluster("a").Build(), pods: []corev1.Pod{seen}}
-	a.etcd.Namespace = seen.Namespace
+	a := effectsOn(api, builders.EtcdCluster("a").Build(), seen)
+	a.cluster.Namespace = seen.Namespace
 	if err := a.deletePod(t.Context(), "a-2", true); !errors.Is(err, errPodChanged) || !isWaiting(err) {
 		t.Errorf("got %v", err)
 	}

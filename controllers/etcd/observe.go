@@ -54,18 +54,17 @@ type server interface {
 
 // fleet is the world together with the connections to its servers.
 type fleet struct {
-	spec membership.Spec
+	cluster *databasev1alpha1.EtcdCluster
+	spec    membership.Spec
 	membership.World
 	effects
 	servers map[string]server            // by the member's name
 	usage   map[string]*certificateUsage // likewise, with tls
-	logins  config.Logins                // with auth
-	wanted  config.Login                 // of the applications, with auth, when the pass began
 }
 
 // situation is what the next decision is made from.
-func (f *fleet) situation(e *databasev1alpha1.EtcdCluster) membership.Situation {
-	return membership.Situation{Spec: f.spec, Status: &e.Status, World: f.World}
+func (f *fleet) situation() membership.Situation {
+	return membership.Situation{Spec: f.spec, Status: &f.cluster.Status, World: f.World}
 }
 
 func (f *fleet) close() {
@@ -74,9 +73,10 @@ func (f *fleet) close() {
 	}
 }
 
-// observe joins what the record, the pods and the servers say. The fleet holds the connections: close it.
-func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec, in inputs, outside effects) *fleet {
-	f := &fleet{spec: spec, effects: outside, servers: map[string]server{}, usage: map[string]*certificateUsage{}}
+// look joins what the record, the pods and the servers say. It opens connections to the servers, which close ends.
+func (p *pass) look(ctx context.Context) {
+	f := p.fleet
+	f.servers, f.usage = map[string]server{}, map[string]*certificateUsage{}
 	byName := map[string]*membership.Member{}
 	member := func(name string) *membership.Member {
 		if byName[name] == nil {
@@ -84,57 +84,55 @@ func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		}
 		return byName[name]
 	}
-	if e.Status.Membership != nil {
-		for i := range e.Status.Membership.Members {
-			one := &e.Status.Membership.Members[i]
+	if p.cluster.Status.Membership != nil {
+		for i := range p.cluster.Status.Membership.Members {
+			one := &p.cluster.Status.Membership.Members[i]
 			member(one.Name).Record = one
 		}
-		if change := e.Status.Membership.Change; change != nil {
+		if change := p.cluster.Status.Membership.Change; change != nil {
 			member(change.Name) // etcd may list it already
 		}
 	}
-	if e.Status.Membership == nil {
-		f.FormerData = formerData(in.claims)
+	if p.cluster.Status.Membership == nil {
+		f.FormerData = formerData(p.in.claims)
 	}
-	r.observeRestores(e, f, in)
-	f.Backups = r.backupsOf(e, in.backups)
-	never := r.provenNeverRan(ctx, e, in.pods)
-	for i := range in.pods {
-		pod := podOf(&in.pods[i], in.set)
-		pod.NeverRan = never[in.pods[i].UID]
-		pod.Deleting = pod.Deleting || r.memory.wasDeleted(e, pod.UID, r.clock.Now())
-		if claim := in.claims[in.pods[i].Name]; claim != nil {
+	p.observeRestores()
+	f.Backups = p.backupsOf(p.in.backups)
+	never := p.provenNeverRan(ctx)
+	for i := range p.in.pods {
+		pod := podOf(&p.in.pods[i], p.in.set)
+		pod.NeverRan = never[p.in.pods[i].UID]
+		pod.Deleting = pod.Deleting || p.known.wasDeleted(pod.UID, p.clock.Now())
+		if claim := p.in.claims[p.in.pods[i].Name]; claim != nil {
 			pod.ClaimUID, pod.ClaimGoes = claim.UID, !claim.DeletionTimestamp.IsZero()
 			pod.VolumeSize = parts.Bytes(*claim.Status.Capacity.Storage())
 		}
-		member(in.pods[i].Name).Pod = pod
+		member(p.in.pods[i].Name).Pod = pod
 		if pod.Address == "" || pod.Permit == "" {
 			continue // nothing was started in it
 		}
-		if server, err := f.open(e, &in.pods[i], in, r.clock.Now); err == nil {
-			f.servers[in.pods[i].Name] = server
+		if server, err := p.open(&p.in.pods[i]); err == nil {
+			f.servers[p.in.pods[i].Name] = server
 		} else {
-			log.FromContext(ctx).Error(err, "opening a connection", "member", in.pods[i].Name)
+			log.FromContext(ctx).Error(err, "opening a connection", "member", p.in.pods[i].Name)
 		}
 	}
 	for _, m := range byName {
 		f.Members = append(f.Members, *m)
 	}
 	f.sortMembers()
-	f.look(ctx, e.Status.Membership)
+	f.lookAtServers(ctx, p.cluster.Status.Membership)
 	f.readList(ctx)
-	f.CompactedLately = r.memory.compactedLately(e, r.clock.Now())
+	f.CompactedLately = p.known.compactedLately(p.clock.Now())
 	if !f.Listed {
-		f.lookAtWaiting(ctx, e.Status.Membership)
+		f.lookAtWaiting(ctx, p.cluster.Status.Membership)
 	}
 	if f.HasCorruptAlarm() {
 		f.hashData(ctx)
 	}
 	if f.spec.RequiresLogin {
-		f.logins = in.logins
-		f.lookAtAccess(ctx, e, r.clock.Now(), r.memory.accessSeen(e))
+		p.lookAtAccess(ctx)
 	}
-	return f
 }
 
 // formerData are the names of the claims that a member has begun on.

@@ -22,16 +22,16 @@ import (
 // pass is one pass over one EtcdCluster. Its steps are read, look, plan, act, apply and report, in this order.
 type pass struct {
 	*Reconciler
-	// cluster is the object. Its status changes while the pass acts.
-	cluster *databasev1alpha1.EtcdCluster
-	// spec is the spec with every default. read fills it in.
-	spec membership.Spec
+	// fleet has the object and its spec from the start, and the connections to the servers and what they say. look fills it in.
+	*fleet
+	// known is what earlier passes over the object have left.
+	known *objectMemory
 	// in is what the API server has of the object. read fills it in.
 	in inputs
+	// wanted is the login that applications are to have, with auth, before the pass acts. look fills it in.
+	wanted config.Login
 	// outside has the effects of the step besides those on the servers. read fills it in.
 	outside *apiEffects
-	// fleet is what the servers say, and the connections to them. look fills it in.
-	fleet *fleet
 	// step is what is to be done. plan fills it in; act replaces it when the step must wait or is blocked.
 	step membership.Step
 	// readsOnly says that the pass neither acts nor writes children. plan fills it in.
@@ -50,14 +50,14 @@ type pass struct {
 
 // read reads what the API server has of the object, once. It returns a pass also with an error.
 func (r *Reconciler) read(ctx context.Context, cluster *databasev1alpha1.EtcdCluster, save converge.SaveStatus) (*pass, error) {
-	p := &pass{Reconciler: r, cluster: cluster, spec: config.Resolve(cluster, &appsv1.StatefulSet{}, r.DefaultImages)}
-	var err error
-	if p.in, err = r.readInputs(ctx, cluster, p.spec); err != nil {
+	p := &pass{Reconciler: r, known: r.memory.Of(cluster),
+		fleet: &fleet{cluster: cluster, spec: config.Resolve(cluster, &appsv1.StatefulSet{}, r.DefaultImages)}}
+	p.outside = &apiEffects{pass: p, saveStatus: save}
+	p.effects = p.outside
+	if err := p.readInputs(ctx); err != nil {
 		return p, err
 	}
 	p.spec = config.Resolve(cluster, p.in.set, r.DefaultImages) // with the volumes that there are
-	p.outside = &apiEffects{Reconciler: r, etcd: cluster, pods: p.in.pods, fetches: p.in.fetches, requests: p.in.requests,
-		backups: p.in.backups, saveStatus: save}
 	return p, nil
 }
 
@@ -66,17 +66,10 @@ func (p *pass) recheck() ctrl.Result {
 	return ctrl.Result{RequeueAfter: p.in.certificates.RecheckAfter}
 }
 
-// look asks the servers, by connections that close ends.
-func (p *pass) look(ctx context.Context) {
-	p.fleet = p.observe(ctx, p.cluster, p.spec, p.in, p.outside)
-}
-
-func (p *pass) close() { p.fleet.close() }
-
 // plan decides what to do from what was read and seen. What is lost must be restored before anything is written.
 func (p *pass) plan() {
-	p.step = p.fleet.situation(p.cluster).Plan()
-	p.readsOnly = p.in.lost != nil || changesNothing(p.cluster, p.step)
+	p.step = p.situation().Plan()
+	p.readsOnly = p.in.lost != nil || p.changesNothing()
 	if p.in.lost != nil {
 		p.step = *p.in.lost
 	}
@@ -87,7 +80,7 @@ func (p *pass) act(ctx context.Context) error {
 	if p.readsOnly {
 		return nil
 	}
-	err := p.execute(ctx, p.cluster, p.fleet, p.step)
+	err := p.execute(ctx)
 	if p.outside.unsaved || errors.Is(err, errNotLeading) {
 		return fmt.Errorf("%s: %w", p.step.Phrase(), err)
 	}
@@ -103,21 +96,21 @@ func (p *pass) apply(ctx context.Context) error {
 	}
 	toMake := p.childInputs()
 	p.children = children.Desired(toMake)
-	if fetchesOnly(p.cluster, p.step) {
+	if p.fetchesOnly() {
 		p.children, write = children.NeededToFetch(toMake), p.ApplyChildren // nothing is removed
 	}
 	observed, err := write(ctx, p.cluster, p.children...)
-	p.notePublished(p.cluster, p.spec, observed, toMake.Identity)
+	p.notePublished(observed, toMake.Identity)
 	err = errors.Join(p.failed, err)
 	if !p.cluster.Spec.Paused {
-		p.reportPeers(ctx, p.cluster, p.spec, observed, p.in)
-		err = errors.Join(err, p.fleet.writePermits(ctx, p.cluster))
+		p.reportPeers(ctx, observed)
+		err = errors.Join(err, p.writePermits(ctx))
 	}
 	found, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", p.cluster.Name)
 	p.set = cmp.Or(found, &appsv1.StatefulSet{})
-	err = errors.Join(err, p.settleClaims(ctx, p.cluster, p.fleet, p.in, cmp.Or(found, p.in.set)))
+	err = errors.Join(err, p.settleClaims(ctx, cmp.Or(found, p.in.set)))
 	var growthErr, checkErr error
-	p.growth, growthErr = p.growVolumes(ctx, p.cluster, p.fleet, p.step, p.in)
+	p.growth, growthErr = p.growVolumes(ctx)
 	if !p.cluster.Spec.Paused {
 		p.recheckPods, checkErr = p.CheckPods(ctx, p.cluster, p.set, p.in.pods, p.clock.Now())
 	}
@@ -127,12 +120,12 @@ func (p *pass) apply(ctx context.Context) error {
 // childInputs are what the children are made from.
 func (p *pass) childInputs() children.Inputs {
 	template := &p.in.set.Spec.Template
-	version, _ := membership.ParseVersion(p.cluster.Status.TargetVersion) // both are set when there is a record, and without one there are no pods
+	version, _ := membership.ParseVersion(p.cluster.Status.TargetVersion) // it is set when there is a record; without one there are no pods
 	in := children.Inputs{Cluster: p.cluster, Spec: p.spec, Image: p.cluster.Status.TargetImage, Version: version,
 		LauncherImage: parts.RunningImage(template.Spec.InitContainers, "launcher", p.LauncherImage),
-		Pods:          p.fleet.situation(p.cluster).DesiredPods(),
-		Peers:         p.in.peers, Identity: p.fleet.nextIdentity(p.cluster, p.in.certificates, p.clock.Now()),
-		Logins:      p.fleet.nextLogins(p.cluster, p.in.logins),
+		Pods:          p.situation().DesiredPods(),
+		Peers:         p.in.peers, Identity: p.nextIdentity(),
+		Logins:      p.nextLogins(),
 		RestartedAt: template.Annotations[parts.AnnotationRestartedAt], OperatorNamespace: p.Account.Namespace}
 	if record := p.cluster.Status.Membership; record != nil {
 		in.InitialVersion = record.InitialVersion

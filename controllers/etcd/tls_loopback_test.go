@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	"k8s.io/utils/clock"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
@@ -77,9 +78,11 @@ func startSecured(t *testing.T, e *databasev1alpha1.EtcdCluster, dir string) *ex
 // of its certificates.
 func asOperator(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity) (answers bool, usage *certificateUsage) {
 	t.Helper()
-	f := &fleet{spec: config.Resolve(e, &appsv1.StatefulSet{}, nil), usage: map[string]*certificateUsage{}}
+	p := passAt(time.Now(), &fleet{cluster: e, spec: config.Resolve(e, &appsv1.StatefulSet{}, nil), usage: map[string]*certificateUsage{}})
+	p.clock = clock.RealClock{}
+	p.in.certificates.Published = i
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "e-0"}, Status: corev1.PodStatus{PodIP: securedAddress}}
-	server, err := f.open(e, pod, inputs{certificates: pki.Certificates{Published: i}}, time.Now)
+	server, err := p.open(pod)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +90,7 @@ func asOperator(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity) (
 	ctx, done := context.WithTimeout(t.Context(), lookLimit)
 	defer done()
 	view := server.Look(ctx)
-	return view.Answered && view.Leader != 0 && view.ClusterVersion != "", f.usage["e-0"]
+	return view.Answered && view.Leader != 0 && view.ClusterVersion != "", p.usage["e-0"]
 }
 
 // awaitAnswer returns when the member answers the operator with that identity.

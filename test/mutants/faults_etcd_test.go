@@ -298,7 +298,7 @@ var memberships = []mutant{
 // Whose certificates members and their clients take.
 var clientCertificates = []mutant{
 	{"the next certificate before all show the last", "../etcd/act_tls.go",
-		"if e.Spec.TLS != nil && (c.IsRenewal() || len(f.lagging(e, c.Published)) == 0) {", "if e.Spec.TLS != nil {",
+		"if p.cluster.Spec.TLS != nil && (c.IsRenewal() || len(p.lagging(c.Published)) == 0) {", "if p.cluster.Spec.TLS != nil {",
 		"TestClientsCertificatesChangeOver/by another authority, where no client shows a certificate"},
 	{"a member that has not started anew trusts another authority", "../etcd/act_tls.go",
 		" && u.authorities == authorities", "",
@@ -307,7 +307,7 @@ var clientCertificates = []mutant{
 		"len(access.Intruders) > 0:", "len(access.Intruders) > 9:",
 		"TestAccess/and before that is on record"},
 	{"a password that etcd does not take is published", "../etcd/act_access.go",
-		`if f.Access.IsRight() && f.wanted.Password != "" && f.situation(e).Login().User == f.wanted.User {`, `if f.wanted.Password != "" {`,
+		`if p.Access.IsRight() && p.wanted.Password != "" && p.situation().Login().User == p.wanted.User {`, `if p.wanted.Password != "" {`,
 		"TestNobodyIsLockedOutByAnotherPassword/a new cluster, two crashes"},
 	{"the user before goes before another was seen published", "../etcd/act_access.go",
 		"record.User, record.FormerUser, record.FormerUntil = next, record.User, nil",

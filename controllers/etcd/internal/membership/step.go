@@ -59,6 +59,9 @@ func (s Step) Phrase() string {
 // IsRollout reports whether what was asked for is not everywhere yet while this is the next step.
 func (s Step) IsRollout() bool { return verbs[s.Do].isRollout }
 
+// Acts reports whether the step does anything.
+func (s Step) Acts() bool { return s.Do.acts() }
+
 // RemovesPod reports whether a pod goes by the step.
 func (s Step) RemovesPod() bool { return verbs[s.Do].removesPod }
 

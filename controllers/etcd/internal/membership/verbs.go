@@ -1,5 +1,10 @@
 package membership
 
+import (
+	"maps"
+	"slices"
+)
+
 // Verb is what a step does.
 type Verb string
 
@@ -40,6 +45,14 @@ const (
 	RecordLogin         Verb = "RecordLogin"         // save that it does, and which user of the applications is published
 	WriteEntries        Verb = "WriteEntries"        // write entries without effect, until every member has dropped those
 )
+
+// acts reports whether a step with the verb does anything.
+func (v Verb) acts() bool { return v != Idle && v != Wait && v != Block }
+
+// ActingVerbs are the verbs of steps that do something.
+func ActingVerbs() []Verb {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(verbs)), func(v Verb) bool { return !v.acts() })
+}
 
 // traits are what all steps with a verb have in common.
 type traits struct {

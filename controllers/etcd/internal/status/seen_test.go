@@ -27,6 +27,8 @@ type seen struct {
 	next membership.Step
 	set  *appsv1.StatefulSet
 	pods []corev1.Pod
+	// refusal of members' pods.
+	refusal string
 	// growth of the volumes.
 	growth volumes.Growth
 	// certificates that clients are shown.
@@ -102,7 +104,7 @@ func (s *seen) block(reason string) {
 func (s *seen) inputs() Inputs {
 	spec := config.Resolve(s.e, &appsv1.StatefulSet{}, []string{"etcd:5", "etcd:6", "etcd:7"})
 	return Inputs{Cluster: s.e, Situation: membership.Situation{Spec: spec, Status: &s.e.Status, World: s.w}, Next: s.next,
-		Set: s.set, Pods: s.pods, Growth: s.growth, Certificates: s.certificates, Lagging: s.lagging, Logins: s.logins}
+		Set: s.set, Pods: s.pods, Refusal: s.refusal, Growth: s.growth, Certificates: s.certificates, Lagging: s.lagging, Logins: s.logins}
 }
 
 // claimTemplates are those of a StatefulSet that was made for volumes of that size.
