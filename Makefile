@@ -105,7 +105,8 @@ test-units: test-programs
 	go -C hack/cluster test ./...
 
 searches: ## Search all interleavings of the models of Redis and EtcdCluster; test-units has the start of each search.
-	FULL=1 go test -timeout 30m ./controllers/redis ./controllers/etcd -run '^(TestEveryOrder|TestNoConfirmedWriteIsLost|TestNobodyIsLockedOut)'
+	FULL=1 go test -timeout 30m ./controllers/redis ./controllers/etcd ./controllers/activity ./controllers/backup \
+	  -run '^(TestEveryOrder|TestNoConfirmedWriteIsLost|TestNobodyIsLockedOut|TestCrash|TestWalks)'
 
 test-integration: test-programs
 	KUBEBUILDER_ASSETS=$(BIN) KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m \
