@@ -31,7 +31,9 @@ var problems = []struct {
 		s.set.Spec.VolumeClaimTemplates = claimTemplates("2Gi")
 	}},
 	{"a volume may not grow", commonv1.ReasonRefusedByServer, func(s *seen) { s.growth.Refusal = "storage.size: no" }},
-	{"a pod fails", commonv1.ReasonPodFailing, func(s *seen) { s.refusal, s.set.Status.Replicas, s.w.Members[2].Pod.Ready = "quota", 2, false }},
+	{"a pod fails", commonv1.ReasonPodFailing, func(s *seen) {
+		s.refusal, s.set.Status.Replicas, s.w.Members[2].Pod.Ready = "quota", 2, false
+	}},
 	{"most of the quota is in use", commonv1.ReasonQuotaNearlyReached, func(s *seen) { s.use(80, 100, 1) }},
 }
 
