@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
@@ -42,12 +41,9 @@ func (p *pass) updateStatus() ctrl.Result {
 	if s.IsUnconfirmed() && next.Do != topology.Block { // what the status says of the servers that were not asked still holds
 		return ctrl.Result{RequeueAfter: cmp.Or(next.RequeueAfter, time.Second)}
 	}
-	redis.Status = status.New(redis, s, next, status.Workload{Set: set, Pods: p.pods, Refusal: p.PodRefusal(redis)})
+	redis.Status = status.New(redis, status.Seen{Situation: s, Next: next, Set: set, Pods: p.pods, Refusal: p.PodRefusal(redis),
+		RunningImage: p.imageFor(set), DefaultImage: p.DefaultImages[s.Flavor], Certificates: p.certificates, Credentials: p.credentials})
 	setMargin(s)
-	status.SetCertificatesInSync(&redis.Status.Conditions, redis.Generation, s, p.certificates)
-	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, p.imageFor(set), redis.Spec.Image, p.DefaultImages[s.Flavor], conditions.BySettingImage)
-	status.SetCredentialsInSync(&redis.Status.Conditions, redis.Generation, s, p.credentials)
-	status.SetBlocked(&redis.Status.Conditions, redis.Generation, next)
 	requeues := []time.Duration{next.RequeueAfter, p.credentials.RecheckAfter(p.clock.Now()), p.certificates.RecheckAfter,
 		max(0, topology.OldClientTime-p.SinceRouted), recheckClaims(redis, s)}
 	if p.GrowthRefusal != "" {

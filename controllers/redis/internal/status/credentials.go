@@ -16,9 +16,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// SetCredentialsInSync says whether all nodes that answer accept what the Secrets
+// setCredentialsInSync says whether all nodes that answer accept what the Secrets
 // say. What no pass will mend by itself needs a human.
-func SetCredentialsInSync(list *[]metav1.Condition, generation int64, s topology.Situation, c config.Credentials) {
+func setCredentialsInSync(list *[]metav1.Condition, generation int64, s topology.Situation, c config.Credentials) {
 	reason, message := credentialsState(s, c)
 	if reason == commonv1.ReasonPasswordsAccepted && omitUntilFirstReply(list, commonv1.ConditionCredentialsInSync, s.World) {
 		return

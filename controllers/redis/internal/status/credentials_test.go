@@ -49,7 +49,7 @@ func TestCredentialsInSync(t *testing.T) {
 			s := fixture.Healthy(3)
 			c.given(s)
 			var list []metav1.Condition
-			SetCredentialsInSync(&list, s.Generation, s.Situation(), c.keys)
+			setCredentialsInSync(&list, s.Generation, s.Situation(), c.keys)
 			got := meta.FindStatusCondition(list, commonv1.ConditionCredentialsInSync)
 			if got.Reason != c.reason || !strings.Contains(got.Message, c.says) || (got.Status == metav1.ConditionTrue) != c.inSync ||
 				meta.IsStatusConditionTrue(list, commonv1.ConditionDegraded) != c.degraded {
@@ -79,7 +79,7 @@ func TestARestartedOperatorChangesNoCondition(t *testing.T) {
 			s.Nodes[1].PasswordsUnknown, s.Nodes[1].PasswordsUnsent = true, c.unsent
 			before := metav1.Condition{Type: commonv1.ConditionCredentialsInSync, Status: c.before, Reason: commonv1.ReasonPasswordsAccepted, Message: "before"}
 			list := []metav1.Condition{before}
-			SetCredentialsInSync(&list, s.Generation+1, s.Situation(), c.keys)
+			setCredentialsInSync(&list, s.Generation+1, s.Situation(), c.keys)
 			if got := list[0]; got.Status != c.want || (got == before) != (c.want == metav1.ConditionTrue) {
 				t.Errorf("got %+v", got)
 			}
@@ -101,7 +101,7 @@ func TestNothingIsInSyncBeforeAServerAnswers(t *testing.T) {
 				list = []metav1.Condition{{Type: kind, Status: before, Reason: commonv1.ReasonInvalidSpec}}
 			}
 			if setSettingsInSync(&list, s.Generation, s.Situation()); kind == commonv1.ConditionCredentialsInSync {
-				SetCredentialsInSync(&list, s.Generation, s.Situation(), fixture.Started("p", ""))
+				setCredentialsInSync(&list, s.Generation, s.Situation(), fixture.Started("p", ""))
 			}
 			if got := meta.FindStatusCondition(list, kind); (got != nil) != want || got != nil && got.Status != metav1.ConditionTrue {
 				t.Errorf("%s was %q and is %+v", kind, before, got)

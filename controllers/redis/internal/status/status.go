@@ -22,16 +22,25 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// Workload is what Kubernetes has of the nodes.
-type Workload struct {
-	Set     *appsv1.StatefulSet // empty if there is none
-	Pods    []corev1.Pod
-	Refusal string // why pods are refused; empty if they are not
+// Seen is what a status is made from.
+type Seen struct {
+	topology.Situation
+	// Next is what the pass did, or waits for.
+	Next topology.Step
+	// Set is the StatefulSet, empty if there is none, and Pods are its pods.
+	Set  *appsv1.StatefulSet
+	Pods []corev1.Pod
+	// Refusal says why pods are refused; empty if they are not.
+	Refusal string
+	// RunningImage is the one that the pods have, DefaultImage the operator's own.
+	RunningImage, DefaultImage string
+	Certificates               config.Certificates
+	Credentials                config.Credentials
 }
 
 // New is the status with what was observed. It leaves alone what act has saved.
-func New(r *cachev1alpha1.Redis, s topology.Situation, next topology.Step, w Workload) cachev1alpha1.RedisStatus {
-	set, pods := w.Set, w.Pods
+func New(r *cachev1alpha1.Redis, s Seen) cachev1alpha1.RedisStatus {
+	set, pods := s.Set, s.Pods
 	status := *r.Status.DeepCopy()
 	status.Nodes = []cachev1alpha1.RedisNode{}
 	status.Replicas = set.Status.Replicas
@@ -48,12 +57,13 @@ func New(r *cachev1alpha1.Redis, s topology.Situation, next topology.Step, w Wor
 			status.ReadyReplicas++
 		}
 	}
-	setConditions(r, &status, s, next, w)
+	setConditions(r, &status, s)
 	return status
 }
 
-func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s topology.Situation, next topology.Step, w Workload) {
-	set, pods := w.Set, w.Pods
+// setConditions sets all conditions. Of several problems, Degraded has the one that is set last: the most urgent one.
+func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s Seen) {
+	set, pods, next := s.Set, s.Pods, s.Next
 	list, generation := &status.Conditions, r.Generation
 	conditions.SetFromWorkload(list, generation, conditions.Workload{
 		Generation:         set.Generation,
@@ -63,27 +73,31 @@ func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s 
 		Updated:            int32(s.Count(func(m topology.Node) bool { return !m.Outdated })), //nolint:gosec // at most 9
 		Ready:              status.ReadyReplicas,
 		Total:              set.Status.Replicas,
-		Failure:            cmp.Or(conditions.FirstFailure(pods), w.Refusal),
+		Failure:            cmp.Or(conditions.FirstFailure(pods), s.Refusal),
 		StartupWait:        conditions.FirstStartupWait(pods),
 	})
-	setAvailable(list, generation, s, next)
-	setSettingsInSync(list, generation, s)
+	setAvailable(list, generation, s.Situation, next)
+	setSettingsInSync(list, generation, s.Situation)
 	setDiskErrors(list, generation, s.World)
 	setUnreadable(list, generation, s.World)
 	if s.Storage != nil {
 		volumes.RefuseShrinking(list, generation, s.Storage.Size, set)
 	}
-	setRestoring(list, generation, s, next)
-	setHibernating(list, generation, s, set)
+	setRestoring(list, generation, s.Situation, next)
+	setHibernating(list, generation, s.Situation, set)
 	volumes.SetResizing(list, generation, s.VolumeGrowth())
 	setSplitBrain(list, generation, s.World, next)
 	_, why := s.QuorumMargin()
 	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonReplicasInSync, why, failoverMessages[why])
 	conditions.SetPaused(list, generation, r.Spec.Paused)
+	setCertificatesInSync(list, generation, s.Situation, s.Certificates)
+	conditions.SetUpdateAvailable(list, generation, s.RunningImage, r.Spec.Image, s.DefaultImage, conditions.BySettingImage)
+	setCredentialsInSync(list, generation, s.Situation, s.Credentials)
+	setBlocked(list, generation, next)
 }
 
-// SetBlocked tells what a human must decide. It comes after all else that sets Degraded, for it is the most urgent.
-func SetBlocked(list *[]metav1.Condition, generation int64, next topology.Step) {
+// setBlocked says what a human must decide.
+func setBlocked(list *[]metav1.Condition, generation int64, next topology.Step) {
 	if next.Do == topology.Block {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.Reason, commonv1.ReasonPromotionBlocked), next.Message)
 	}

@@ -43,8 +43,7 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = fixture.StorageOf("2Gi")
 			told := func() (bool, string) {
 				next := s.Situation().Plan()
-				list := New(s.Redis, s.Situation(), next, Workload{Set: set}).Conditions
-				SetBlocked(&list, s.Generation, next)
+				list := New(s.Redis, Seen{Situation: s.Situation(), Next: next, Set: set}).Conditions
 				got := meta.FindStatusCondition(list, c.kind)
 				return got.Status == "True", got.Message
 			}
@@ -67,7 +66,7 @@ func TestABusyMasterIsTold(t *testing.T) {
 	told := func(after time.Duration) metav1.Condition {
 		s.Nodes[0].ErroringFor = after
 		next := s.Situation().Plan()
-		status := New(s.Redis, s.Situation(), next, Workload{Set: &appsv1.StatefulSet{}})
+		status := New(s.Redis, Seen{Situation: s.Situation(), Next: next, Set: &appsv1.StatefulSet{}})
 		if got := status.Nodes[0].State; got != cachev1alpha1.RedisBusy {
 			t.Errorf("the node is %s", got)
 		}

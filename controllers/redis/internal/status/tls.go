@@ -9,8 +9,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// SetCertificatesInSync says whether all nodes of an object with TLS use the published certificate.
-func SetCertificatesInSync(list *[]metav1.Condition, generation int64, s topology.Situation, c config.Certificates) {
+// setCertificatesInSync says whether all nodes of an object with TLS use the published certificate.
+func setCertificatesInSync(list *[]metav1.Condition, generation int64, s topology.Situation, c config.Certificates) {
 	if !s.TLS {
 		return
 	}

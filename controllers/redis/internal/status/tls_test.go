@@ -36,7 +36,7 @@ func TestCertificatesInSync(t *testing.T) {
 			s := fixture.Encrypted(config.IdentityFiles(published).Certificate)
 			c.change(s)
 			var list []metav1.Condition
-			SetCertificatesInSync(&list, s.Generation, s.Situation(), c.given)
+			setCertificatesInSync(&list, s.Generation, s.Situation(), c.given)
 			got := meta.FindStatusCondition(list, commonv1.ConditionCertificatesInSync)
 			if word := string(got.Status) + " " + got.Reason; word != c.want || !strings.Contains(got.Message, c.says) {
 				t.Errorf("got %s: %s", word, got.Message)
@@ -47,7 +47,7 @@ func TestCertificatesInSync(t *testing.T) {
 		})
 	}
 	var none []metav1.Condition
-	if SetCertificatesInSync(&none, 1, topology.Situation{}, config.Certificates{}); len(none) != 0 {
+	if setCertificatesInSync(&none, 1, topology.Situation{}, config.Certificates{}); len(none) != 0 {
 		t.Errorf("without TLS there is %v", none)
 	}
 }
