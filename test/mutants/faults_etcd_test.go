@@ -311,7 +311,7 @@ var clientCertificates = []mutant{
 		"TestNobodyIsLockedOutByAnotherPassword/a new cluster, two crashes"},
 	{"the user before goes before another was seen published", "../etcd/act_access.go",
 		"record.User, record.FormerUser, record.FormerUntil = next, record.User, nil",
-		"record.User, record.FormerUser, record.FormerUntil = next, record.User, &metav1.Time{Time: now}",
+		"record.User, record.FormerUser, record.FormerUntil = next, record.User, &metav1.Time{Time: p.clock.Now()}",
 		"TestNobodyIsLockedOutByAnotherPassword/two changes of the password, one crash"},
 	{"an authority where no client shows a certificate", "../etcd/internal/children/arguments.go",
 		"if in.Spec.RequiresCertificates() {", "if in.Spec.TLS != nil {",
