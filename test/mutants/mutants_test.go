@@ -22,6 +22,18 @@ type mutant struct {
 
 func (m mutant) dir() string { return filepath.Dir(m.file) }
 
+// oldText matches the old text wherever its lines end.
+func (m mutant) oldText() *regexp.Regexp {
+	var words []string
+	for _, word := range strings.Fields(m.old) {
+		words = append(words, openingBracket.ReplaceAllString(regexp.QuoteMeta(word), `$0\s*`))
+	}
+	return regexp.MustCompile(strings.Join(words, `\s+`))
+}
+
+// openingBracket is one in quoted text. What follows it may start on the next line.
+var openingBracket = regexp.MustCompile(`\\[({]`)
+
 // shown is the test's name as the go command prints it.
 func (m mutant) shown() string { return strings.ReplaceAll(m.test, " ", "_") }
 

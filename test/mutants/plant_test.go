@@ -122,8 +122,9 @@ func plant(source string, mutants []mutant) (string, error) {
 		from, to := positions.Position(function.Body.Lbrace).Offset+1, positions.Position(function.Body.Rbrace).Offset
 		var bodies strings.Builder
 		for _, m := range mutants {
-			if body := source[from:to]; strings.Count(body, m.old) == 1 {
-				fmt.Fprintf(&bodies, "case chosen(%q):\n%s\n", m.name, strings.Replace(body, m.old, m.new, 1))
+			body := source[from:to]
+			if found := m.oldText().FindAllStringIndex(body, 2); len(found) == 1 {
+				fmt.Fprintf(&bodies, "case chosen(%q):\n%s\n", m.name, body[:found[0][0]]+m.new+body[found[0][1]:])
 				if function.Type.Results == nil {
 					bodies.WriteString("return\n")
 				}
