@@ -15,6 +15,12 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 )
 
+// actLimit bounds a step. It is shorter than the time from when a lease is too old to act under until another may begin (5 s).
+const actLimit = 3 * time.Second
+
+// errNotLeading is the error of a process that was stopped and wakes, until the leader election ends it.
+var errNotLeading = errors.New("the lease was not renewed in time: another may lead")
+
 // act carries out the steps of one verb.
 type act func(*pass, context.Context, membership.Step) error
 
@@ -214,10 +220,10 @@ func (f *fleet) anyVoter() (server, error) {
 	return nil, errors.New("no voter answers")
 }
 
-// permitsToWrite are the permits of pods that have not been told yet how to start, by the pod's name. One whose server answers
+// missingPermits are the permits of pods that have not been told yet how to start, by the pod's name. One whose server answers
 // has been told enough, as etcd goes by its log from then on; but the log must be there when its container restarts, so it is
 // told once more when the member was seen to run.
-func permitsToWrite(s membership.Situation) map[string]string {
+func missingPermits(s membership.Situation) map[string]string {
 	permits := map[string]string{}
 	for _, m := range s.Members {
 		permit, told := s.Permit(m), m.Pod.Permit
@@ -249,7 +255,7 @@ func (f *fleet) relink() {
 // writePermits writes on each pod whether and how it may start.
 func (f *fleet) writePermits(ctx context.Context) error {
 	f.relink()
-	permits := permitsToWrite(f.situation())
+	permits := missingPermits(f.situation())
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(permits)) {
 		m, _ := f.Find(name)

@@ -79,16 +79,16 @@ func (p *pass) observeRestores() {
 
 // awaitsItsReport reports whether an EtcdRestore was carried out last and has not been told so yet. The next one would take its place in the
 // status, from which it is told.
-func awaitsItsReport(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
-	last := e.Status.LastRestore
+func awaitsItsReport(cluster *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
+	last := cluster.Status.LastRestore
 	return last != nil && last.RestoreUID == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !r.HasEnded()
 }
 
 // canBegin reports whether an EtcdRestore has neither begun nor ended, and is in time. One whose status names a backup has begun, if
 // not on this EtcdCluster then on a former one of its name.
-func canBegin(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
+func canBegin(cluster *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
 	return r.DeletionTimestamp.IsZero() && !r.HasEnded() && r.GetUnreadable() == "" &&
-		r.Status.Item == "" && !slices.Contains(e.Status.BegunRestoreUIDs, r.UID) &&
+		r.Status.Item == "" && !slices.Contains(cluster.Status.BegunRestoreUIDs, r.UID) &&
 		now.Before(r.BeginsBefore())
 }
 

@@ -38,7 +38,7 @@ func TestPermitsToWrite(t *testing.T) {
 			m.Pod.Permit = s.Permit(m)
 			c.arrange(&record.Members[0], &m)
 			s.Members = []membership.Member{m}
-			if _, got := permitsToWrite(s)["a-0"]; got != c.want {
+			if _, got := missingPermits(s)["a-0"]; got != c.want {
 				t.Errorf("it is told: %v", got)
 			}
 		})

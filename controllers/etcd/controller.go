@@ -1,13 +1,11 @@
 // Package etcd reconciles EtcdClusters.
 //
-// A pass has six steps: inputs.go reads the API server; observe.go looks at the servers; internal/membership/plan.go decides; act.go
+// A pass has six steps: read.go reads the API server; observe.go looks at the servers; internal/membership/plan.go decides; act.go
 // acts; pass.go applies what follows; report.go sets the status. internal/wire has the protocol of the servers.
 package etcd
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -64,16 +62,6 @@ type Reconciler struct {
 	clock  clock.PassiveClock
 	memory memory
 }
-
-const (
-	// restInterval is the time between two looks at a cluster at rest. A pod's end wakes the operator sooner; an alarm does not.
-	restInterval = 15 * time.Second
-	// actLimit bounds a step. It is shorter than the time from when a lease is too old to act under until another may begin (5 s).
-	actLimit = 3 * time.Second
-)
-
-// errNotLeading is the error of a process that was stopped and wakes, until the leader election ends it.
-var errNotLeading = errors.New("the lease was not renewed in time: another may lead")
 
 // Reconcile runs one pass over one EtcdCluster.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

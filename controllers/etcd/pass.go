@@ -8,9 +8,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 
-	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
@@ -46,24 +44,6 @@ type pass struct {
 	growth volumes.Growth
 	// recheckPods is when to look again at pods that do not start; 0 for never. apply fills it in.
 	recheckPods time.Duration
-}
-
-// read reads what the API server has of the object, once. It returns a pass also with an error.
-func (r *Reconciler) read(ctx context.Context, cluster *databasev1alpha1.EtcdCluster, save converge.SaveStatus) (*pass, error) {
-	p := &pass{Reconciler: r, known: r.memory.Of(cluster),
-		fleet: &fleet{cluster: cluster, spec: config.Resolve(cluster, &appsv1.StatefulSet{}, r.DefaultImages)}}
-	p.outside = &apiEffects{pass: p, saveStatus: save}
-	p.effects = p.outside
-	if err := p.readInputs(ctx); err != nil {
-		return p, err
-	}
-	p.spec = config.Resolve(cluster, p.in.set, r.DefaultImages) // with the volumes that there are
-	return p, nil
-}
-
-// recheck is when to read again after an error, which time alone may end.
-func (p *pass) recheck() ctrl.Result {
-	return ctrl.Result{RequeueAfter: p.in.certificates.RecheckAfter}
 }
 
 // plan decides what to do from what was read and seen. What is lost must be restored before anything is written.

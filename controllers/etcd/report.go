@@ -12,6 +12,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
+// restInterval is the time between two looks at a cluster at rest. A pod's end wakes the operator sooner; an alarm does not.
+const restInterval = 15 * time.Second
+
 // report sets the status and returns when the next pass is due. err is what apply returned.
 func (p *pass) report(ctx context.Context, err error) (ctrl.Result, error) {
 	result := p.updateStatus()

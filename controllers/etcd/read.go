@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
@@ -34,6 +35,24 @@ type inputs struct {
 	certificates pki.Certificates
 	// logins are who may log in, with auth.
 	logins config.Logins
+}
+
+// read reads what the API server has of the object, once. It returns a pass also with an error.
+func (r *Reconciler) read(ctx context.Context, cluster *databasev1alpha1.EtcdCluster, save converge.SaveStatus) (*pass, error) {
+	p := &pass{Reconciler: r, known: r.memory.Of(cluster),
+		fleet: &fleet{cluster: cluster, spec: config.Resolve(cluster, &appsv1.StatefulSet{}, r.DefaultImages)}}
+	p.outside = &apiEffects{pass: p, saveStatus: save}
+	p.effects = p.outside
+	if err := p.readInputs(ctx); err != nil {
+		return p, err
+	}
+	p.spec = config.Resolve(cluster, p.in.set, r.DefaultImages) // with the volumes that there are
+	return p, nil
+}
+
+// recheck is when to read again after an error, which time alone may end.
+func (p *pass) recheck() ctrl.Result {
+	return ctrl.Result{RequeueAfter: p.in.certificates.RecheckAfter}
 }
 
 func (p *pass) readInputs(ctx context.Context) (err error) {
