@@ -57,11 +57,11 @@ type fakeCluster struct {
 	// source is what is backed up.
 	source source
 
-	uids  int
-	seen  *databasev1alpha1.EtcdBackup // the object at the last check
-	told  []string                     // the events, in order: type, reason, action and note of each
-	ran   []string                     // names of the pods that the kubelet has started, in order
-	bound map[string]types.UID         // pod name → the one UID that ever lost its gate
+	uids     int
+	seen     *databasev1alpha1.EtcdBackup // the object at the last check
+	reported []string                     // the events, in order: type, reason, action and note of each
+	ran      []string                     // names of the pods that the kubelet has started, in order
+	bound    map[string]types.UID         // pod name → the one UID that ever lost its gate
 }
 
 func newFakeCluster(t *testing.T, ends ...func(*corev1.Pod)) *fakeCluster {
@@ -155,9 +155,9 @@ func (f *fakeCluster) kubelet() {
 	f.check()
 }
 
-// Eventf is how operators tell of something.
+// Eventf is how operators report something.
 func (f *fakeCluster) Eventf(_, _ runtime.Object, kind, reason, action, note string, args ...any) {
-	f.told = append(f.told, kind+" "+reason+" "+action+": "+fmt.Sprintf(note, args...))
+	f.reported = append(f.reported, kind+" "+reason+" "+action+": "+fmt.Sprintf(note, args...))
 }
 
 // operator is one process: a reconciler, its cache, and its connection to the server.

@@ -133,7 +133,7 @@ func (s scenario) play(t *testing.T, nth int, fault func(*operator, func() error
 	}
 	w.operator().runUntil(end)
 	s.check(w)
-	w.checkNothingIsToldTwice()
+	w.checkNothingIsInformedTwice()
 	return w, met
 }
 
@@ -263,8 +263,8 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// TestAnInvalidScheduleIsToldOnce : the condition does not turn within a pass, so there is one event; and what runs goes on.
-func TestAnInvalidScheduleIsToldOnce(t *testing.T) {
+// TestAnInvalidScheduleIsReportedOnce : the condition does not turn within a pass, so there is one event; and what runs continues.
+func TestAnInvalidScheduleIsReportedOnce(t *testing.T) {
 	w := newFakeCluster(t, allWell)
 	b := newBackup(hourly)
 	w.must(w.server.Create(context.Background(), b))
@@ -277,16 +277,16 @@ func TestAnInvalidScheduleIsToldOnce(t *testing.T) {
 	b = w.backup()
 	b.Spec.Schedule = "soon"
 	w.must(w.server.Update(context.Background(), b))
-	told := events.NewFakeRecorder(100)
-	o.Events = told
+	reported := events.NewFakeRecorder(100)
+	o.Events = reported
 	for range 10 {
 		o.sync()
 		_, _ = o.pass()
 		w.kubelet()
 	}
-	close(told.Events)
+	close(reported.Events)
 	turned := 0
-	for event := range told.Events {
+	for event := range reported.Events {
 		if strings.Contains(event, "InvalidSpec") && strings.Contains(event, "Degraded is True") {
 			turned++
 		}
@@ -294,7 +294,7 @@ func TestAnInvalidScheduleIsToldOnce(t *testing.T) {
 	b = w.backup()
 	if turned != 1 || b.Status.Run.Phase != commonv1.BackupSucceeded || b.Status.Next != nil ||
 		!meta.IsStatusConditionTrue(b.Status.Conditions, "Degraded") {
-		t.Errorf("told %d times: %+v", turned, b.Status)
+		t.Errorf("reported %d times: %+v", turned, b.Status)
 	}
 }
 

@@ -8,27 +8,27 @@ import (
 
 // The events of an object's life where nothing goes wrong with the operator: type, reason and action of each, and words of its note.
 var (
-	toldWhenMade = []string{
+	reportedWhenMade = []string{
 		"Normal BackupVerified Ready: in the store",
 		"Normal BackupVerified Complete: in the store",
 		"Normal BackupVerified Backup: a server was started from it",
 	}
-	toldWhenFailed = []string{
+	reportedWhenFailed = []string{
 		"Warning BackupFailed Degraded: startingDeadline",
 		"Warning BackupFailed Failed: startingDeadline",
 		"Warning BackupFailed Backup: startingDeadline",
 	}
-	toldWhenScheduled = []string{
+	reportedWhenScheduled = []string{
 		"Normal BackupNotDue Ready: ",
 		"Normal BackupUnderWay Ready: ",
 	}
 )
 
-// TestEvents : each backup that was made, failed or was missed is told once, and so is each condition that turns.
+// TestEvents : each backup that was made, failed or was missed is informed once, and so is each condition that turns.
 func TestEvents(t *testing.T) {
 	for name, want := range map[string][]string{
-		"once":    toldWhenMade,
-		"a retry": append([]string{"Warning Retrying Backup: 500 SlowDown"}, toldWhenMade...),
+		"once":    reportedWhenMade,
+		"a retry": append([]string{"Warning Retrying Backup: 500 SlowDown"}, reportedWhenMade...),
 		"refused": {
 			"Warning BackupRefused Degraded: NoSuchBucket",
 			"Warning Retrying Backup: NoSuchBucket",
@@ -36,52 +36,52 @@ func TestEvents(t *testing.T) {
 			"Warning BackupFailed Failed: NoSuchBucket",
 			"Warning BackupFailed Backup: NoSuchBucket",
 		},
-		"never starts": toldWhenFailed,
+		"never starts": reportedWhenFailed,
 		"nothing to read": {
 			"Warning BackupMissed Degraded: there is no cluster",
 			"Warning BackupMissed Failed: there is no cluster",
 			"Warning BackupMissed Backup: 2030-01-02 03:04 UTC",
 		},
-		"nothing to read at first": toldWhenMade,
+		"nothing to read at first": reportedWhenMade,
 		"suspended":                {"Normal SpecSuspended Suspended: spec.suspend"},
 		"resumed": append([]string{"Normal SpecSuspended Suspended: spec.suspend", "Normal NotSuspended Suspended: "},
-			toldWhenMade...),
-		"by schedule": append(toldWhenScheduled[:2:2],
+			reportedWhenMade...),
+		"by schedule": append(reportedWhenScheduled[:2:2],
 			"Normal BackupVerified Ready: in the store",
 			"Normal BackupVerified Backup: 20300102T040000Z-",
 			"Normal BackupVerified Backup: 20300102T050000Z-",
 			"Normal BackupVerified Backup: 20300102T060000Z-",
 		),
-		"overlapping": append(toldWhenScheduled[:2:2],
+		"overlapping": append(reportedWhenScheduled[:2:2],
 			"Warning BackupMissed Degraded: 05:00 UTC",
 			"Warning BackupMissed Backup: 05:00 UTC",
 			"Warning BackupMissed Backup: 06:00 UTC",
 		),
-		"its pod is deleted": append([]string{"Warning Retrying Backup: pod nightly-"}, toldWhenMade...),
+		"its pod is deleted": append([]string{"Warning Retrying Backup: pod nightly-"}, reportedWhenMade...),
 		"deleted":            nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := scenarios[name].play(t, 0, nil)
-			if !slices.EqualFunc(w.told, want, tells) {
-				t.Errorf("told:\n%s\nwant:\n%s", strings.Join(w.told, "\n"), strings.Join(want, "\n"))
+			if !slices.EqualFunc(w.reported, want, reports) {
+				t.Errorf("reported:\n%s\nwant:\n%s", strings.Join(w.reported, "\n"), strings.Join(want, "\n"))
 			}
 		})
 	}
 }
 
-// tells reports whether an event is one such.
-func tells(event, want string) bool {
+// shows reports whether an event is one such.
+func reports(event, want string) bool {
 	head, words, _ := strings.Cut(want, ": ")
 	return strings.HasPrefix(event, head+": ") && strings.Contains(event, words)
 }
 
-// checkNothingIsToldTwice : an operator that dies right after it has written something down does not tell it any more, and no other
-// one tells it again.
-func (f *fakeCluster) checkNothingIsToldTwice() {
+// checkNothingIsInformedTwice : an operator that dies right after it has written something down does not show it any more, and no other
+// one shows it again.
+func (f *fakeCluster) checkNothingIsInformedTwice() {
 	f.t.Helper()
-	for i, event := range f.told {
-		if strings.Contains(event, " "+action+": ") && slices.Contains(f.told[:i], event) {
-			f.t.Errorf("told twice: %s", event)
+	for i, event := range f.reported {
+		if strings.Contains(event, " "+action+": ") && slices.Contains(f.reported[:i], event) {
+			f.t.Errorf("informed twice: %s", event)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func resetMetrics() {
 	}
 }
 
-// TestMetrics : each end is counted once, whoever looks again.
+// TestMetrics : each end is counted once, anyone who looks again.
 func TestMetrics(t *testing.T) {
 	const (
 		succeeded, failed = "runs_total{kind=EtcdBackup,phase=Succeeded}", "runs_total{kind=EtcdBackup,phase=Failed}"
@@ -60,7 +60,7 @@ func TestMetrics(t *testing.T) {
 		count, sum        = "duration_seconds{kind=EtcdBackup} count", "duration_seconds{kind=EtcdBackup} sum"
 		last              = "last_success_timestamp_seconds{kind=EtcdBackup,name=nightly,namespace=ns,verified="
 	)
-	begun := float64(testTime.Unix())
+	started := float64(testTime.Unix())
 	unverified := scenarios["once"]
 	unverified.reason = "BackupWritten"
 	unverified.change = func(b *databasev1alpha1.EtcdBackup) { b.Spec.Verify = ptr.To(false) }
@@ -68,15 +68,15 @@ func TestMetrics(t *testing.T) {
 		scenario
 		want map[string]float64
 	}{
-		"once":         {scenarios["once"], map[string]float64{succeeded: 1, count: 1, last + "true}": begun, last + "false}": begun}},
-		"not verified": {unverified, map[string]float64{succeeded: 1, count: 1, last + "false}": begun}},
+		"once":         {scenarios["once"], map[string]float64{succeeded: 1, count: 1, last + "true}": started, last + "false}": started}},
+		"not verified": {unverified, map[string]float64{succeeded: 1, count: 1, last + "false}": started}},
 		"a retry": {scenarios["a retry"],
-			map[string]float64{succeeded: 1, attempts: 1, count: 1, sum: 10, last + "true}": begun + 10, last + "false}": begun + 10}},
+			map[string]float64{succeeded: 1, attempts: 1, count: 1, sum: 10, last + "true}": started + 10, last + "false}": started + 10}},
 		"refused":         {scenarios["refused"], map[string]float64{failed: 1, attempts: 2}},
 		"never starts":    {scenarios["never starts"], map[string]float64{failed: 1, attempts: 1}},
 		"nothing to read": {scenarios["nothing to read"], map[string]float64{missed: 1}},
 		"by schedule": {scenarios["by schedule"],
-			map[string]float64{succeeded: 3, count: 3, last + "true}": begun + 10555, last + "false}": begun + 10555}},
+			map[string]float64{succeeded: 3, count: 3, last + "true}": started + 10555, last + "false}": started + 10555}},
 		"overlapping": {scenarios["overlapping"], map[string]float64{missed: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -116,7 +116,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Whoever writes into the pod writes the message.
+// Anyone who writes into the pod writes the message.
 func TestHostileMessages(t *testing.T) {
 	run := running("1").Status.Run
 	good := *itemNamed(run.Item, true)

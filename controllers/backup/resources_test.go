@@ -258,7 +258,7 @@ func TestRedisSource(t *testing.T) {
 	}
 	r.Status.DatasetEpoch = 7
 	found, _ = redisSource(r, set)
-	equal(t, "data set that began in epoch 7", newTask(running(""), backup.Redis, found).Source.Dataset, "7")
+	equal(t, "data set that started in epoch 7", newTask(running(""), backup.Redis, found).Source.Dataset, "7")
 	r.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: "chosen", ClientAuth: cachev1alpha1.RedisClientAuthRequired}
 	found, _ = redisSource(r, set)
 	equal(t, "name of servers", found.serverName, "cart.ns.svc")
@@ -270,13 +270,13 @@ func TestRedisSource(t *testing.T) {
 	if _, notReady := redisSource(r, &appsv1.StatefulSet{}); !strings.Contains(notReady, "no nodes yet") {
 		t.Error(notReady)
 	}
-	r.Status.Epoch = 3 // a switchover that was held back: the master on record serves
+	r.Status.Epoch = 3 // a switchover that was held back: the recorded master serves
 	if _, notReady := redisSource(r, set); notReady != "" {
 		t.Error(notReady)
 	}
 	unrecorded := r.DeepCopy()
 	unrecorded.Status.Replication = nil
-	if _, notReady := redisSource(unrecorded, set); !strings.Contains(notReady, "no master on record") {
+	if _, notReady := redisSource(unrecorded, set); !strings.Contains(notReady, "no master recorded") {
 		t.Error(notReady)
 	}
 	r.Status.Conditions[0].Status = metav1.ConditionFalse

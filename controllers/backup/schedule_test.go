@@ -132,8 +132,8 @@ func TestUpTo(t *testing.T) {
 	}
 }
 
-// TestEachTimeIsDueOnce plays operators that crash, sleep and start anew, on clocks that jump, and backups that take long. What is saved
-// survives; all else is forgotten. No time may begin twice, each begins or is missed, and what begins is never late.
+// TestEachTimeIsDueOnce plays operators that crash, sleep and start over, on clocks that jump, and backups that take long. What is saved
+// survives; all else is forgotten. No time may start twice, each starts or is missed, and what starts is never late.
 func TestEachTimeIsDueOnce(t *testing.T) {
 	expressions := []string{"* * * * *", "*/7 * * * *", "0 * * * *", "30 2 * * *", "@weekly"}
 	zones := []string{"", "Europe/Berlin", "America/New_York"}
@@ -151,7 +151,7 @@ func playClock(t *testing.T, random *rand.Rand, s *schedule, seed int64) {
 	saved.CreationTimestamp = metav1.NewTime(now)
 	saved.Spec.Schedule = "set"
 	saved.Spec.StartingDeadline = &metav1.Duration{Duration: time.Duration(1+random.Intn(180)) * time.Minute}
-	var begun []time.Time
+	var started []time.Time
 	furthest := now
 	for range 120 {
 		switch random.Intn(12) {
@@ -173,13 +173,13 @@ func playClock(t *testing.T, random *rand.Rand, s *schedule, seed int64) {
 			b.Status.Run = nextAttempt(b, due, 1, now, "")
 			updateNext(b, s, now, "")
 			if isLate(&b.Spec.BackupOptions, due, now) || due.After(now) {
-				t.Fatalf("seed %d: %s begins at %s", seed, due, now)
+				t.Fatalf("seed %d: %s starts at %s", seed, due, now)
 			}
 			if random.Intn(4) > 0 { // else the operator dies before it is saved
-				if slices.ContainsFunc(begun, due.Equal) || len(begun) > 0 && !due.After(begun[len(begun)-1]) {
-					t.Fatalf("seed %d: %s begins again, after %v", seed, due, begun)
+				if slices.ContainsFunc(started, due.Equal) || len(started) > 0 && !due.After(started[len(started)-1]) {
+					t.Fatalf("seed %d: %s starts again, after %v", seed, due, started)
 				}
-				begun = append(begun, due)
+				started = append(started, due)
 				b.Status.ObservedGeneration = 1
 				saved = b
 			}
@@ -188,21 +188,21 @@ func playClock(t *testing.T, random *rand.Rand, s *schedule, seed int64) {
 		b.Status.ObservedGeneration = 1
 		saved = b
 	}
-	checkAllAreSettled(t, s, saved, len(begun), furthest, seed)
+	checkAllAreSettled(t, s, saved, len(started), furthest, seed)
 }
 
-// checkAllAreSettled counts: what was due up to the last one that is settled has begun or was missed.
-func checkAllAreSettled(t *testing.T, s *schedule, b *databasev1alpha1.EtcdBackup, begun int, furthest time.Time, seed int64) {
+// checkAllAreSettled counts: what was due up to the last one that is settled has started or was missed.
+func checkAllAreSettled(t *testing.T, s *schedule, b *databasev1alpha1.EtcdBackup, started int, furthest time.Time, seed int64) {
 	t.Helper()
 	settled := later(lastSettled(&b.Status), b.CreationTimestamp.Time)
 	var due int64
 	for when := s.next(b.CreationTimestamp.Time); !when.IsZero() && !when.After(settled); when = s.next(when) {
 		due++
 	}
-	if got := b.Status.Missed + int64(begun); got != due {
+	if got := b.Status.Missed + int64(started); got != due {
 		// What is missed while the clock is wrong is counted up to a bound.
 		if b.Status.Missed < maxCounted {
-			t.Errorf("seed %d: %d were due up to %s, and %d have begun and %d were missed", seed, due, settled, begun, b.Status.Missed)
+			t.Errorf("seed %d: %d were due up to %s, and %d have started and %d were missed", seed, due, settled, started, b.Status.Missed)
 		}
 	}
 	if next := b.Status.Next; next == nil || !next.After(settled) || next.After(s.next(later(furthest, settled))) {

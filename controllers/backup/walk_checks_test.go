@@ -23,12 +23,12 @@ func (w *walk) observe() {
 	}
 	run := b.Status.Run
 	attempt := fmt.Sprintf("%s: attempt %d at %s", b.UID, run.Attempt, run.ScheduledTime.UTC().Format(time.RFC3339))
-	if item, known := w.begun[attempt]; known && item != run.Item {
+	if item, known := w.started[attempt]; known && item != run.Item {
 		w.t.Errorf("%s is %s, and was %s", attempt, run.Item, item)
 	} else if !known {
 		w.note("%s is %s", attempt, run.Item)
 	}
-	w.begun[attempt] = run.Item
+	w.started[attempt] = run.Item
 	if run.ScheduledTime.Time.Before(w.latest) {
 		w.t.Errorf("%s, after %s", attempt, w.latest)
 	}
@@ -52,7 +52,7 @@ func (w *walk) checkTheStore() {
 			w.fetch(item)
 		case !partial && names[backup.ManifestName(backup.Etcd, item)] || slices.Contains(toDelete, item):
 		case w.owners[item] != w.owner || w.astray[item]:
-			// Of an object or a pod that is gone nobody knows the attempt. Retention finds what is in the folder.
+			// Of an object or a pod that is gone no one knows the attempt. Retention finds what is in the folder.
 			if w.retention != nil && !partial {
 				w.t.Errorf("%s is left, although it is old", name)
 			}
@@ -97,7 +97,7 @@ func (w *walk) checkManifests() {
 	}
 }
 
-// fetch an item as whoever restores it.
+// fetch an item as anyone who restores it.
 func (w *walk) fetch(item string) {
 	w.t.Helper()
 	text, err := json.Marshal(backup.Task{Kind: backup.Etcd, Folder: backup.Folder(key.Namespace, key.Name), Item: item})

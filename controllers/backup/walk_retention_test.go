@@ -46,7 +46,7 @@ func newRetained() retained {
 	return retained{made: map[string]made{}, forged: map[string]bool{}, written: map[string]time.Time{}}
 }
 
-// agedStore has a clock, which nobody sets.
+// agedStore has a clock, which no one sets.
 type agedStore struct {
 	store.Store
 	k *walk
@@ -168,7 +168,7 @@ func (w *walk) checkDeletion(r *runningPod, object string) {
 	lost := slices.IndexFunc(later, func(other string) bool { return w.retained.made[other].dataset != is.dataset })
 	switch {
 	case w.retention == nil:
-		w.t.Errorf("%s is deleted, and nobody has asked for it", item)
+		w.t.Errorf("%s is deleted, and no one has asked for it", item)
 	case len(r.deleted) > backup.MaxDeleted:
 		w.t.Errorf("the run of %s deletes %d backups", r.item, len(r.deleted))
 	case is.source != by.source:

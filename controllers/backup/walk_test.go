@@ -89,7 +89,7 @@ type runningPod struct {
 	code      int
 	message   string
 	item      string
-	source    *backup.Source // as long as it is told
+	source    *backup.Source // as long as it is reported
 	deleted   map[string]bool
 }
 
@@ -109,9 +109,9 @@ type walk struct {
 	retention *commonv1.BackupRetention
 	owner     types.UID            // of the object as it is now
 	owners    map[string]types.UID // of items
-	astray    map[string]bool      // items of runners that went on where nobody saw them
+	astray    map[string]bool      // items of runners that continued where no one saw them
 	writers   map[string]types.UID // of objects in the store
-	begun     map[string]string    // due time and attempt → item
+	started   map[string]string    // due time and attempt → item
 	latest    time.Time            // that was due, for the owner
 	fetched   map[string]bool      // items that were whole
 	retained  retained
@@ -121,7 +121,7 @@ func newWalk(t *testing.T, seed uint64) *walk {
 	t.Helper()
 	k := &walk{random: rand.New(rand.NewPCG(seed, 0)), volume: t.TempDir(), faults: 2, //nolint:gosec // a seed gives the same walk again
 		runners: map[types.UID]*runningPod{}, owners: map[string]types.UID{}, astray: map[string]bool{}, writers: map[string]types.UID{},
-		begun: map[string]string{}, fetched: map[string]bool{}}
+		started: map[string]string{}, fetched: map[string]bool{}}
 	k.fakeCluster = newFakeCluster(t, k.advance)
 	opened, err := store.Open(commonv1.BackupStore{Volume: &commonv1.VolumeStore{ClaimName: "any"}}, store.Places{Volume: k.volume})
 	if err != nil {
@@ -315,15 +315,15 @@ func (w *walk) advance(pod *corev1.Pod) {
 			}
 		}
 		r.container++
-		w.begin(r, all[r.container])
+		w.start(r, all[r.container])
 		if !w.calm {
 			pod.Status.Phase = corev1.PodRunning
 		}
 	}
 }
 
-// begin starts a container.
-func (w *walk) begin(r *runningPod, c corev1.Container) {
+// start starts a container.
+func (w *walk) start(r *runningPod, c corev1.Container) {
 	if r.code, r.message = 0, ""; c.Name == backup.CommandInstall {
 		r.process = &process{ended: true}
 		return

@@ -40,17 +40,17 @@ type accessModel struct {
 
 type modelUser struct{ Password, Role string }
 
-func (m *accessModel) clone() *accessModel {
-	next := *m
-	next.Users = maps.Clone(m.Users)
-	next.Login = m.Login.DeepCopy()
+func (a *accessModel) clone() *accessModel {
+	next := *a
+	next.Users = maps.Clone(a.Users)
+	next.Login = a.Login.DeepCopy()
 	return &next
 }
 
-func (m *accessModel) key() string {
-	bare := *m
+func (a *accessModel) key() string {
+	bare := *a
 	bare.Login = nil // by what it says, not by where it is
-	return fmt.Sprintf("%+v %+v", bare, m.Login)
+	return fmt.Sprintf("%+v %+v", bare, a.Login)
 }
 
 // accessServer is its server, and what the operator does with the API server. The pass is killed at a call.
@@ -62,78 +62,79 @@ type accessServer struct {
 	calls, dieAt int
 }
 
-func (s *accessServer) call(do func()) error {
-	if s.calls++; s.calls == s.dieAt {
+func (a *accessServer) call(do func()) error {
+	if a.calls++; a.calls == a.dieAt {
 		return errCrashed
 	}
 	do()
-	if s.calls == -s.dieAt { // after it is done
+	if a.calls == -a.dieAt { // after it is done
 		return errCrashed
 	}
 	return nil
 }
 
-func (s *accessServer) save(context.Context) error {
-	return s.call(func() { s.Login = s.object.Status.Login.DeepCopy() })
+func (a *accessServer) save(context.Context) error {
+	return a.call(func() { a.Login = a.object.Status.Login.DeepCopy() })
 }
 
-func (s *accessServer) LookAtAccess(_ context.Context, users []wire.User, others bool) (membership.Access, error) {
-	seen := membership.Access{Known: true, Required: s.Required, HasRole: s.Role}
+func (a *accessServer) LookAtAccess(_ context.Context, users []wire.User, others bool) (membership.Access, error) {
+	seen := membership.Access{Known: true, Required: a.Required, HasRole: a.Role}
 	for _, u := range users {
-		if has, is := s.Users[u.Name]; !is || has.Role != u.Role || s.Required && has.Password != u.Password {
+		if has, is := a.Users[u.Name]; !is || has.Role != u.Role || a.Required && has.Password != u.Password {
 			seen.Refused = append(seen.Refused, u.Name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Users)) {
-		isSpare := slices.Contains(membership.ApplicationUsers, name) && !slices.ContainsFunc(users, func(u wire.User) bool { return u.Name == name })
-		if others && name != wire.Root && name != config.BackupUser && (s.Users[name].Role == wire.Root || isSpare) {
+	for _, name := range slices.Sorted(maps.Keys(a.Users)) {
+		isSpare := slices.Contains(membership.ApplicationUsers, name) &&
+			!slices.ContainsFunc(users, func(u wire.User) bool { return u.Name == name })
+		if others && name != wire.Root && name != config.BackupUser && (a.Users[name].Role == wire.Root || isSpare) {
 			seen.Intruders = append(seen.Intruders, name)
 		}
 	}
 	return seen, nil
 }
 
-func (s *accessServer) AddRole(context.Context) error { return s.call(func() { s.Role = true }) }
+func (a *accessServer) AddRole(context.Context) error { return a.call(func() { a.Role = true }) }
 
-func (s *accessServer) SetUser(_ context.Context, u wire.User) error {
-	if err := s.call(func() { s.Users[u.Name] = modelUser{Password: u.Password} }); err != nil {
+func (a *accessServer) SetUser(_ context.Context, u wire.User) error {
+	if err := a.call(func() { a.Users[u.Name] = modelUser{Password: u.Password} }); err != nil {
 		return err
 	}
-	return s.call(func() { s.Users[u.Name] = modelUser{u.Password, u.Role} })
+	return a.call(func() { a.Users[u.Name] = modelUser{u.Password, u.Role} })
 }
 
-func (s *accessServer) DropUser(_ context.Context, name string) error {
-	return s.call(func() { delete(s.Users, name) })
+func (a *accessServer) DropUser(_ context.Context, name string) error {
+	return a.call(func() { delete(a.Users, name) })
 }
 
-func (s *accessServer) RequireLogin(context.Context) error {
-	return s.call(func() { s.Required = true })
+func (a *accessServer) RequireLogin(context.Context) error {
+	return a.call(func() { a.Required = true })
 }
 
-func (m *accessModel) now() time.Time {
-	return time.Unix(0, 0).Add(time.Duration(m.Minutes) * time.Minute)
+func (a *accessModel) now() time.Time {
+	return time.Unix(0, 0).Add(time.Duration(a.Minutes) * time.Minute)
 }
 
 // pass runs one pass of the operator by the shipped code, until it is killed at a call: before it, or after it if dieAt is negative.
 // What it publishes last is written unless it was killed.
-func (m *accessModel) pass(dieAt int) (bool, error) {
+func (a *accessModel) pass(dieAt int) (bool, error) {
 	if dieAt != 0 {
-		if m.Crashes == 0 {
+		if a.Crashes == 0 {
 			return false, nil
 		}
-		m.Crashes--
+		a.Crashes--
 	}
 	e := &databasev1alpha1.EtcdCluster{}
 	only := []databasev1alpha1.EtcdRecordedMember{{Name: "a-0", ID: "1", StartedBy: "p", Ran: true}}
-	e.Status.Membership, e.Status.Login = &databasev1alpha1.EtcdMembership{ClusterID: "1", Members: only}, m.Login.DeepCopy()
-	s := &accessServer{accessModel: m, object: e, dieAt: dieAt}
+	e.Status.Membership, e.Status.Login = &databasev1alpha1.EtcdMembership{ClusterID: "1", Members: only}, a.Login.DeepCopy()
+	s := &accessServer{accessModel: a, object: e, dieAt: dieAt}
 	member := membership.Member{Name: "a-0", Record: &only[0], Listed: &membership.ListedMember{ID: 1, Name: "a-0"},
 		Pod: membership.Pod{UID: "p", HasRun: true, Ready: true}, View: membership.View{Answered: true, ID: 1, ClusterID: 1, Leader: 1}}
 	f := &fleet{cluster: e, spec: membership.Spec{Name: "a", Size: 1, RequiresLogin: true}, effects: s, servers: map[string]server{"a-0": s},
 		World: membership.World{Listed: true, Members: []membership.Member{member}}}
-	p := passAt(m.now(), f)
-	p.known.access = m.now()
-	p.in.logins = config.Logins{Root: "r", Backup: "b", Published: m.Binding, Chosen: fmt.Sprint(m.Chosen)}
+	p := passAt(a.now(), f)
+	p.known.access = a.now()
+	p.in.logins = config.Logins{Root: "r", Backup: "b", Published: a.Binding, Chosen: fmt.Sprint(a.Chosen)}
 	p.lookAtAccess(context.Background())
 	p.step = p.situation().Plan()
 	err := p.execute(context.Background())
@@ -141,25 +142,25 @@ func (m *accessModel) pass(dieAt int) (bool, error) {
 		return false, nil // there was no such call
 	}
 	if err == nil {
-		m.Binding = p.nextLogins().Published
+		a.Binding = p.nextLogins().Published
 	}
 	return true, nil
 }
 
 // check returns which promise is broken.
-func (m *accessModel) check() error {
-	if m.Login != nil && m.Login.Required {
-		for _, name := range slices.Sorted(maps.Keys(m.Users)) {
-			if m.Users[name].Role == wire.Root && name != wire.Root && name != config.BackupUser {
+func (a *accessModel) check() error {
+	if a.Login != nil && a.Login.Required {
+		for _, name := range slices.Sorted(maps.Keys(a.Users)) {
+			if a.Users[name].Role == wire.Root && name != wire.Root && name != config.BackupUser {
 				return broken("user " + name + " may do everything")
 			}
 		}
-		if !m.Required || m.Users[wire.Root].Password != "r" || m.Users[config.BackupUser].Password != "b" {
+		if !a.Required || a.Users[wire.Root].Password != "r" || a.Users[config.BackupUser].Password != "b" {
 			return broken("a login is recorded to be required, and is not, or not by our passwords")
 		}
 	}
-	for _, l := range []config.Login{m.Binding, m.Read} {
-		if has := m.Users[l.User]; m.Required && l.User != "" && (has.Password != l.Password || has.Role != wire.ApplicationRole) {
+	for _, l := range []config.Login{a.Binding, a.Read} {
+		if has := a.Users[l.User]; a.Required && l.User != "" && (has.Password != l.Password || has.Role != wire.ApplicationRole) {
 			return broken("user " + l.User + " is refused")
 		}
 	}
@@ -213,27 +214,27 @@ func accessActions() []accessAction {
 }
 
 // settle runs passes until nothing is left to be done. It returns an error if that is never so.
-func (m *accessModel) settle() error {
+func (a *accessModel) settle() error {
 	for range 80 {
-		if _, err := m.pass(0); err != nil {
+		if _, err := a.pass(0); err != nil {
 			return err
 		}
-		if l := m.Login; l != nil && l.Required && l.User == m.Binding.User && m.Binding.Password == fmt.Sprint(m.Chosen) && l.FormerUser == "" {
-			if len(m.Users) != 3 {
-				return broken("users are left over: " + m.key())
+		if l := a.Login; l != nil && l.Required && l.User == a.Binding.User && a.Binding.Password == fmt.Sprint(a.Chosen) && l.FormerUser == "" {
+			if len(a.Users) != 3 {
+				return broken("users are left over: " + a.key())
 			}
 			return nil
 		}
-		if m.Binding == m.Read || m.Read.User == "" {
-			m.Minutes++
+		if a.Binding == a.Read || a.Read.User == "" {
+			a.Minutes++
 		}
-		m.Read = m.Binding
+		a.Read = a.Binding
 	}
-	return broken("it does not come to rest: " + m.key())
+	return broken("it does not come to rest: " + a.key())
 }
 
-// TestNobodyIsLockedOutByAnotherPassword searches all orders of events.
-func TestNobodyIsLockedOutByAnotherPassword(t *testing.T) {
+// TestNoOneIsLockedOutByAnotherPassword searches all orders of events.
+func TestNoOneIsLockedOutByAnotherPassword(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		users map[string]modelUser // that the data has from before
@@ -244,9 +245,11 @@ func TestNobodyIsLockedOutByAnotherPassword(t *testing.T) {
 		{"two changes of the password, one crash", nil, false, accessModel{Changes: 2, Crashes: 1}},
 		// With a crash before it was seen to be published, too, two users may be in use, and there is no third.
 		{"a change of the password while the binding is lost", nil, false, accessModel{Changes: 1, Loss: 1}},
-		{"data with users of before, one crash", map[string]modelUser{"root": {"x", "root"}, "stranger": {"y", "root"}, "application-a": {"z", "root"},
+		{"data with users earlier, one crash", map[string]modelUser{"root": {"x", "root"}, "stranger": {"y", "root"},
+			"application-a": {"z", "root"},
 			"application-b": {"z", "application"}, "backup": {"x", "root"}}, false, accessModel{Crashes: 1}},
-		{"data that required a login, one crash", map[string]modelUser{"root": {"x", "root"}, "application-a": {"z", "application"}}, true, accessModel{Crashes: 1}},
+		{"data that required a login, one crash", map[string]modelUser{"root": {"x", "root"}, "application-a": {"z", "application"}}, true,
+			accessModel{Crashes: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			start := c.start

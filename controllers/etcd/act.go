@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 )
 
-// actLimit bounds a step. It is shorter than the time from when a lease is too old to act under until another may begin (5 s).
+// actLimit bounds a step. It is shorter than the time from when a lease is too old to act under until another may start (5 s).
 const actLimit = 3 * time.Second
 
 // errNotLeading is the error of a process that was stopped and wakes, until the leader election ends it.
@@ -55,7 +55,7 @@ var acts = map[membership.Verb]act{
 	membership.DeleteUpgradeBackup: (*pass).doDeleteUpgradeBackup,
 	membership.CreateFetchPod:      (*pass).doCreateFetchPod,
 	membership.DeleteFetchPod:      (*pass).doDeleteFetchPod,
-	membership.BeginRestore:        (*pass).doBeginRestore,
+	membership.StartRestore:        (*pass).doStartRestore,
 	membership.EndRestore:          (*pass).doEndRestore,
 }
 
@@ -89,7 +89,7 @@ func (f *fleet) doEvictPod(ctx context.Context, s membership.Step) error {
 	return f.evictPod(ctx, s.Member)
 }
 
-// outcome is what people are told of a step, and its error if it failed.
+// outcome is what people are informed of a step, and its error if it failed.
 func outcome(s membership.Step, err error) (membership.Step, error) {
 	var blocked *evictionBlockedError
 	switch {
@@ -105,13 +105,14 @@ func outcome(s membership.Step, err error) (membership.Step, error) {
 
 // isWaiting reports whether an error only says that something must end by itself first.
 func isWaiting(err error) bool {
-	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) || errors.Is(err, errNoneToSpare) ||
+	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) ||
+		errors.Is(err, errNoneToSpare) ||
 		errors.Is(err, errWithdrawn) || errors.Is(err, errPodChanged) || errors.Is(err, errNotBackedUp)
 }
 
 // waitTime is how soon to try again what must wait.
 func waitTime(err error) time.Duration {
-	if errors.Is(err, errNoneToSpare) { // until a pod is ready; nobody is asked in vain meanwhile, but the API server
+	if errors.Is(err, errNoneToSpare) { // until a pod is ready; no one is asked in vain meanwhile, but the API server
 		return time.Second
 	}
 	return membership.ShortRequeue
@@ -137,7 +138,8 @@ func answersNow(ctx context.Context, server server) bool {
 // what it had added.
 func (f *fleet) doAdd(ctx context.Context, s membership.Step) error {
 	if f.cluster.Status.Membership.Change == nil {
-		f.cluster.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdAdd, Name: s.Member, DataID: f.newID()}
+		f.cluster.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdAdd, Name: s.Member,
+			DataID: f.newID()}
 		if err := f.save(ctx); err != nil {
 			return err
 		}
@@ -174,7 +176,8 @@ func findOrAdd(ctx context.Context, server server, peerURL string) (uint64, erro
 func (f *fleet) doRemove(ctx context.Context, s membership.Step) error {
 	if f.cluster.Status.Membership.Change == nil {
 		m, _ := f.Find(s.Member)
-		f.cluster.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRemove, Name: s.Member, ID: m.CurrentID()}
+		f.cluster.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRemove, Name: s.Member,
+			ID: m.CurrentID()}
 		if err := f.save(ctx); err != nil {
 			return err
 		}
@@ -220,27 +223,27 @@ func (f *fleet) anyVoter() (server, error) {
 	return nil, errors.New("no voter answers")
 }
 
-// missingPermits are the permits of pods that have not been told yet how to start, by the pod's name. One whose server answers
-// has been told enough, as etcd goes by its log from then on; but the log must be there when its container restarts, so it is
-// told once more when the member was seen to run.
+// missingPermits are the permits of pods that have not been reported yet how to start, by the pod's name. One whose server answers
+// has been given enough, as etcd goes by its log from then on; but the log must be there when its container restarts, so it is
+// informed once more when the member was seen to run.
 func missingPermits(s membership.Situation) map[string]string {
 	permits := map[string]string{}
 	for _, m := range s.Members {
-		permit, told := s.Permit(m), m.Pod.Permit
-		if permit == "" || permit == told || m.Pod.Deleting {
+		permit, reported := s.Permit(m), m.Pod.Permit
+		if permit == "" || permit == reported || m.Pod.Deleting {
 			continue
 		}
-		if told != "" && m.IsOfFormerMember() {
+		if reported != "" && m.IsOfFormerMember() {
 			continue // it is deleted, or the record is older than what runs
 		}
-		if before, ok := membership.ParsePermit(told); !ok || !m.View.Answered || m.Record.Ran && !before.Ran {
+		if before, ok := membership.ParsePermit(reported); !ok || !m.View.Answered || m.Record.Ran && !before.Ran {
 			permits[m.Name] = permit
 		}
 	}
 	return permits
 }
 
-// relink has the members point to what is on record now: a step may have put another record in its place.
+// relink has the members point to what is recorded now: a step may have put another record in its place.
 func (f *fleet) relink() {
 	for i := range f.Members {
 		f.Members[i].Record = nil

@@ -113,7 +113,7 @@ func (f *fleet) forgetAccess() {
 }
 
 // recordLogin records that a login is required, and the applications' user that is about to be published. The time for which the
-// user before is let in begins when the other was seen to be published: applications cannot have known of it before.
+// user before is let in starts when the other was seen to be published: applications cannot have known of it before.
 func (p *pass) recordLogin(membership.Step) {
 	record := p.situation().Login()
 	record.Required = true

@@ -17,14 +17,14 @@ func (savedEffects) confirmRequest(context.Context, types.UID) error { return ni
 func (savedEffects) save(context.Context) error                      { return nil }
 func (savedEffects) newID() string                                   { return "id" }
 
-// Other data has other users, with other passwords: who may log in is looked at anew, intruders included.
+// Other data has other users, with other passwords: who may log in is looked at again, intruders included.
 func TestOtherDataForgetsWhoMayLogIn(t *testing.T) {
 	restore := &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Item: "i"}}
-	for name, begin := range map[string]func(*fleet) error{
+	for name, start := range map[string]func(*fleet) error{
 		"a backup takes its place": func(f *fleet) error {
-			return f.doBeginRestore(t.Context(), membership.Step{Do: membership.BeginRestore, Source: "r", Restore: restore})
+			return f.doStartRestore(t.Context(), membership.Step{Do: membership.StartRestore, Source: "r", Restore: restore})
 		},
-		"it is formed anew": func(f *fleet) error {
+		"it is formed again": func(f *fleet) error {
 			f.recordForming(membership.Step{Do: membership.Form, Version: "3.6.16"})
 			return nil
 		},
@@ -33,7 +33,7 @@ func TestOtherDataForgetsWhoMayLogIn(t *testing.T) {
 			e := &databasev1alpha1.EtcdCluster{Status: databasev1alpha1.EtcdClusterStatus{Membership: &databasev1alpha1.EtcdMembership{},
 				Login: &databasev1alpha1.EtcdLogin{Required: true, User: "application-b"}}}
 			f := &fleet{cluster: e, spec: membership.Spec{Name: "a", Size: 1, RequiresLogin: true}, effects: savedEffects{}}
-			if err := begin(f); err != nil {
+			if err := start(f); err != nil {
 				t.Fatal(err)
 			}
 			if e.Status.Login.Required || e.Status.Login.User != "application-b" {

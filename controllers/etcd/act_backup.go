@@ -55,8 +55,9 @@ func (p *pass) endRestore(ctx context.Context) error {
 	if record.Restore == nil {
 		return nil
 	}
-	p.cluster.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{Time: metav1.NewTime(p.clock.Now()), EtcdRestoredBackup: record.Restore.EtcdRestoredBackup,
-		RestoreUID: record.Restore.RestoreUID, RevisionBump: record.Restore.RevisionBump}
+	p.cluster.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{Time: metav1.NewTime(p.clock.Now()),
+		EtcdRestoredBackup: record.Restore.EtcdRestoredBackup,
+		RestoreUID:         record.Restore.RestoreUID, RevisionBump: record.Restore.RevisionBump}
 	noteFormer(record, record.Restore.KeptDataIDs...)
 	record.Restore = nil
 	return p.save(ctx)
@@ -102,7 +103,8 @@ func (p *pass) fetchOf(pod *corev1.Pod) membership.Fetch {
 // fetchIn reads it from the pod's status.
 func fetchIn(pod *corev1.Pod) membership.Fetch {
 	version, _ := membership.ParseVersion(pod.Annotations[config.AnnotationLoads]) // of one without, no version is the one
-	f := membership.Fetch{UID: pod.UID, For: types.UID(pod.Annotations[config.AnnotationSource]), Address: pod.Status.PodIP, Deleting: !pod.DeletionTimestamp.IsZero(), MaxMinor: version.Minor,
+	f := membership.Fetch{UID: pod.UID, For: types.UID(pod.Annotations[config.AnnotationSource]), Address: pod.Status.PodIP,
+		Deleting: !pod.DeletionTimestamp.IsZero(), MaxMinor: version.Minor,
 		Ended: pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded}
 	for _, c := range pod.Status.InitContainerStatuses {
 		ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
@@ -123,10 +125,11 @@ func fetchIn(pod *corev1.Pod) membership.Fetch {
 
 // restoredItem is what the status says of the backup that was fetched.
 func restoredItem(item *commonv1.BackupItem) *databasev1alpha1.EtcdRestoredBackup {
-	return &databasev1alpha1.EtcdRestoredBackup{Item: item.Name, SHA256: item.SHA256, Revision: item.Revision, ServerVersion: item.ServerVersion}
+	return &databasev1alpha1.EtcdRestoredBackup{Item: item.Name, SHA256: item.SHA256, Revision: item.Revision,
+		ServerVersion: item.ServerVersion}
 }
 
-// unusableBackup says why a member could not begin with the backup that it was told to, until it has started.
+// unusableBackup says why a member could not start with the backup that it was asked to, until it has started.
 func unusableBackup(c corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) string {
 	if ended == nil || ptr.Deref(c.Started, false) || ended.ExitCode != launcher.ExitUnusable {
 		return ""

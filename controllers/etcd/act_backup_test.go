@@ -23,12 +23,14 @@ import (
 )
 
 func situationOf(e *databasev1alpha1.EtcdCluster) membership.Situation {
-	return membership.Situation{Spec: config.Resolve(e, &appsv1.StatefulSet{}, []string{"etcd:v3.5.35", "etcd:v3.6.16", "etcd:v3.7.3"}), Status: &e.Status}
+	return membership.Situation{Spec: config.Resolve(e, &appsv1.StatefulSet{}, []string{"etcd:v3.5.35", "etcd:v3.6.16", "etcd:v3.7.3"}),
+		Status: &e.Status}
 }
 
 const (
-	fetchedSum    = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	fetchedItem   = `{"item":{"name":"20260102T150405Z-89abcdef","size":3,"sha256":"` + fetchedSum + `","revision":7,"serverVersion":"3.6.16"}}`
+	fetchedSum  = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	fetchedItem = `{"item":{"name":"20260102T150405Z-89abcdef","size":3,"sha256":"` + fetchedSum +
+		`","revision":7,"serverVersion":"3.6.16"}}`
 	refusedBucket = `{"error":"NoSuchBucket: no bucket","permanent":true}`
 )
 
@@ -40,7 +42,8 @@ func fetchEnded(code int32, message string) corev1.ContainerStatus {
 
 func TestWhatAFetchSays(t *testing.T) {
 	again := fetchEnded(1, refusedBucket)
-	again.LastTerminationState, again.State, again.RestartCount = again.State, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, 3
+	again.LastTerminationState, again.State, again.RestartCount = again.State,
+		corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, 3
 	lost := fetchEnded(0, fetchedItem)
 	lost.LastTerminationState, lost.State, lost.RestartCount = lost.State, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, 1
 	for _, c := range []struct {
@@ -51,12 +54,15 @@ func TestWhatAFetchSays(t *testing.T) {
 		{"nothing yet", corev1.ContainerStatus{Name: "fetch"}, membership.Fetch{}},
 		{"the backup", fetchEnded(0, fetchedItem), membership.Fetch{Attempts: 1, Item: &databasev1alpha1.EtcdRestoredBackup{
 			Item: "20260102T150405Z-89abcdef", SHA256: fetchedSum, Revision: 7, ServerVersion: "3.6.16"}}},
-		{"that its data asks for a login", fetchEnded(0, strings.TrimSuffix(fetchedItem, "}")+`,"requiresLogin":true}`), membership.Fetch{Attempts: 1,
-			RequiresLogin: true, Item: &databasev1alpha1.EtcdRestoredBackup{Item: "20260102T150405Z-89abcdef", SHA256: fetchedSum, Revision: 7, ServerVersion: "3.6.16"}}},
+		{"that its data asks for a login", fetchEnded(0, strings.TrimSuffix(fetchedItem, "}")+`,"requiresLogin":true}`),
+			membership.Fetch{Attempts: 1,
+				RequiresLogin: true, Item: &databasev1alpha1.EtcdRestoredBackup{Item: "20260102T150405Z-89abcdef", SHA256: fetchedSum, Revision: 7,
+					ServerVersion: "3.6.16"}}},
 		{"why it failed", fetchEnded(1, refusedBucket), membership.Fetch{Attempts: 1, Error: "NoSuchBucket: no bucket", Permanent: true}},
 		{"also while it is tried again", again, membership.Fetch{Attempts: 4, Error: "NoSuchBucket: no bucket", Permanent: true}},
 		{"no result", fetchEnded(137, "killed"), membership.Fetch{Attempts: 1, Error: "container fetch ended with exit code 137 (Completed)"}},
-		{"a result of nothing", fetchEnded(0, "{}"), membership.Fetch{Attempts: 1, Permanent: true, Error: "its manifest has an impossible name, size, revision, offset or SHA-256: choose another backup"}},
+		{"a result of nothing", fetchEnded(0, "{}"), membership.Fetch{Attempts: 1, Permanent: true,
+			Error: "its manifest has an impossible name, size, revision, offset or SHA-256: choose another backup"}},
 		{"it is fetched once more", lost, membership.Fetch{Attempts: 2}},
 		{"words that are no name", fetchEnded(0, `{"item":{"name":"../../x"}}`), membership.Fetch{Attempts: 1, Permanent: true,
 			Error: "its manifest has an impossible name, size, revision, offset or SHA-256: choose another backup"}},
@@ -77,7 +83,7 @@ func TestWhatAFetchSays(t *testing.T) {
 	}
 }
 
-func TestAMemberTellsWhyItCannotBeginWithTheBackup(t *testing.T) {
+func TestAMemberShowsWhyItCannotStartWithTheBackup(t *testing.T) {
 	started := true
 	ended := &corev1.ContainerStateTerminated{ExitCode: launcher.ExitUnusable, Message: launcher.Unusable + "no room"}
 	for _, c := range []struct {
@@ -124,7 +130,8 @@ func TestThePodOfABackupIsMadeOnce(t *testing.T) {
 func TestAStrangersPodIsRefused(t *testing.T) {
 	e := fixture.FromBackup()
 	a, _ := fetchEffects(e, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a-restore"}})
-	if err := a.createFetchPod(t.Context(), situationOf(e), ""); err == nil || !strings.Contains(err.Error(), `Pod "a-restore" exists and belongs to somebody else`) {
+	if err := a.createFetchPod(t.Context(), situationOf(e), ""); err == nil ||
+		!strings.Contains(err.Error(), `Pod "a-restore" exists and belongs to somebody else`) {
 		t.Errorf("got %v", err)
 	}
 	if pods, err := a.listFetchPods(t.Context()); len(pods) > 0 || err != nil {

@@ -18,7 +18,8 @@ import (
 
 // settleClaims deletes the claims of members that etcd has removed, if storage.retention says so, and has all others owned as it says.
 func (p *pass) settleClaims(ctx context.Context, set *appsv1.StatefulSet) error {
-	if p.cluster.Spec.Paused || p.cluster.Spec.Storage == nil || p.cluster.Status.Membership == nil || p.in.lost != nil || volumes.OwnsClaims(set) {
+	if p.cluster.Spec.Paused || p.cluster.Spec.Storage == nil || p.cluster.Status.Membership == nil || p.in.lost != nil ||
+		volumes.OwnsClaims(set) {
 		return nil
 	}
 	return p.SettleClaims(ctx, p.in.claims, p.claimRetention(),
@@ -33,7 +34,8 @@ func (p *pass) checkRetention(ctx context.Context) error {
 		return fmt.Errorf("reading the object: %w", err)
 	}
 	if live.UID != p.cluster.UID || live.Generation != p.cluster.Generation || !deletesClaims(live.Spec.Storage) {
-		return apierrors.NewConflict(databasev1alpha1.GroupVersion.WithResource("etcdclusters").GroupResource(), p.cluster.Name, errors.New("the cache is behind"))
+		return apierrors.NewConflict(databasev1alpha1.GroupVersion.WithResource("etcdclusters").GroupResource(), p.cluster.Name,
+			errors.New("the cache is behind"))
 	}
 	return nil
 }

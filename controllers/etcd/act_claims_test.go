@@ -45,13 +45,14 @@ type claimed struct {
 func newClaimed(owners ...metav1.OwnerReference) *claimed {
 	c := &claimed{e: builders.EtcdCluster("a").Storage("1Gi").Build(), world: membership.World{Listed: true}}
 	c.e.Namespace, c.e.UID, c.e.Spec.Storage.Retention = "default", "etcd", databasev1alpha1.EtcdDelete
-	c.e.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "t", ClusterID: "c", Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0"}}}
+	c.e.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "t", ClusterID: "c",
+		Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0"}}}
 	c.claim = corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data-a-1", UID: "claim",
 		Annotations: map[string]string{config.AnnotationData: "t"}, OwnerReferences: owners}}
 	return c
 }
 
-// join puts the member a-1 on record.
+// join puts the member a-1 recorded.
 func (c *claimed) join() {
 	c.e.Status.Membership.Members = append(c.e.Status.Membership.Members, databasev1alpha1.EtcdRecordedMember{Name: "a-1"})
 }
@@ -103,11 +104,11 @@ func TestOwnersOfClaims(t *testing.T) {
 		{"an upgrade from 0.2.0-rc.1 takes it from the StatefulSet", newClaimed(ofSet), (*claimed).join, []types.UID{"etcd"}},
 		{"also from a former one, and it leaves other owners", newClaimed(ofPerson, ofSet), (*claimed).join, []types.UID{"person", "etcd"}},
 		{"at rest", newClaimed(ofPerson, ofEtcd), (*claimed).join, []types.UID{"person", "etcd"}},
-		{"with Retain nobody deletes it", newClaimed(ofSet, ofEtcd, ofPerson), func(c *claimed) {
+		{"with Retain no one deletes it", newClaimed(ofSet, ofEtcd, ofPerson), func(c *claimed) {
 			c.join()
 			c.e.Spec.Storage.Retention = databasev1alpha1.EtcdRetain
 		}, []types.UID{"person"}},
-		{"one that was left with Retain stays with nobody", newClaimed(), func(*claimed) {}, nil},
+		{"one that was left with Retain stays with no one", newClaimed(), func(*claimed) {}, nil},
 		{"not while the StatefulSet still owns claims by its policy", newClaimed(ofSet), func(c *claimed) {
 			c.join()
 			c.set.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{

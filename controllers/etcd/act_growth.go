@@ -35,8 +35,8 @@ func (p *pass) volumeGrowth() volumes.Growth {
 		return volumes.Growth{}
 	}
 	members := map[string]*corev1.PersistentVolumeClaim{}
-	for _, one := range p.cluster.Status.Membership.Members {
-		members[one.Name] = p.in.claims[one.Name]
+	for _, member := range p.cluster.Status.Membership.Members {
+		members[member.Name] = p.in.claims[member.Name]
 	}
 	return volumes.GrowthOf(members, p.cluster.Spec.Storage.Size)
 }

@@ -19,23 +19,23 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
-// maxBegun bounds how many EtcdRestores are remembered.
-const maxBegun = 32
+// maxStarted bounds how many EtcdRestores are remembered.
+const maxStarted = 32
 
-// errWithdrawn says that an EtcdRestore may not begin any more.
-var errWithdrawn = errors.New("the EtcdRestore is gone, has ended, or is too late to begin")
+// errWithdrawn says that an EtcdRestore may not start any more.
+var errWithdrawn = errors.New("the EtcdRestore is gone, has ended, or is too late to start")
 
-// doBeginRestore records that a backup replaces all data. Nothing has been stopped yet; from here on no former member counts.
-func (f *fleet) doBeginRestore(ctx context.Context, s membership.Step) error {
+// doStartRestore records that a backup replaces all data. Nothing has been stopped yet; from here on no former member counts.
+func (f *fleet) doStartRestore(ctx context.Context, s membership.Step) error {
 	if err := f.confirmRequest(ctx, s.Source); err != nil {
 		return err
 	}
 	before, restore := f.cluster.Status.Membership, s.Restore.DeepCopy()
-	if superseded := before.Restore; superseded != nil { // whose first member may have run, and nobody has seen it
+	if superseded := before.Restore; superseded != nil { // whose first member may have run, and no one has seen it
 		restore.KeptDataIDs = append(restore.KeptDataIDs, superseded.KeptDataIDs...)
 	}
-	for _, one := range before.Members {
-		restore.KeptDataIDs = append(restore.KeptDataIDs, one.DataID)
+	for _, member := range before.Members {
+		restore.KeptDataIDs = append(restore.KeptDataIDs, member.DataID)
 	}
 	f.cluster.Status.Membership = &databasev1alpha1.EtcdMembership{
 		Token: f.newID(), InitialVersion: f.cluster.Status.TargetVersion, FormerDataIDs: before.FormerDataIDs, Restore: restore,
@@ -44,7 +44,7 @@ func (f *fleet) doBeginRestore(ctx context.Context, s membership.Step) error {
 	f.cluster.Status.CompactedRevision = 0 // of other data
 	f.forgetAccess()
 	f.cluster.Status.BegunRestoreUIDs = append(f.cluster.Status.BegunRestoreUIDs, s.Source)
-	f.cluster.Status.BegunRestoreUIDs = f.cluster.Status.BegunRestoreUIDs[max(0, len(f.cluster.Status.BegunRestoreUIDs)-maxBegun):]
+	f.cluster.Status.BegunRestoreUIDs = f.cluster.Status.BegunRestoreUIDs[max(0, len(f.cluster.Status.BegunRestoreUIDs)-maxStarted):]
 	return f.save(ctx)
 }
 
@@ -56,12 +56,12 @@ func (f *fleet) fetchOfSource(source types.UID) membership.Fetch {
 	return f.Fetch
 }
 
-// observeRestores tells which EtcdRestore may begin, and what the pods of backups are for.
+// observeRestores says which EtcdRestore may start, and what the pods of backups are for.
 func (p *pass) observeRestores() {
 	current := p.situation().Source()
 	waits := slices.ContainsFunc(p.in.requests, func(one databasev1alpha1.EtcdRestore) bool { return awaitsItsReport(p.cluster, &one) })
 	for i := range p.in.requests {
-		if one := &p.in.requests[i]; p.Request == nil && !waits && canBegin(p.cluster, one, p.clock.Now()) {
+		if one := &p.in.requests[i]; p.Request == nil && !waits && canStart(p.cluster, one, p.clock.Now()) {
 			p.Request = &membership.Request{UID: one.UID, Backup: one.Spec.Backup}
 		}
 	}
@@ -77,19 +77,19 @@ func (p *pass) observeRestores() {
 	}
 }
 
-// awaitsItsReport reports whether an EtcdRestore was carried out last and has not been told so yet. The next one would take its place in the
-// status, from which it is told.
+// awaitsItsReport reports whether an EtcdRestore was carried out last and has not been reported so yet. The next one would take its place
+// in the status, from which it is reported.
 func awaitsItsReport(cluster *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
 	last := cluster.Status.LastRestore
 	return last != nil && last.RestoreUID == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !r.HasEnded()
 }
 
-// canBegin reports whether an EtcdRestore has neither begun nor ended, and is in time. One whose status names a backup has begun, if
+// canStart reports whether an EtcdRestore has neither started nor ended, and is in time. One whose status names a backup has started, if
 // not on this EtcdCluster then on a former one of its name.
-func canBegin(cluster *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
+func canStart(cluster *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
 	return r.DeletionTimestamp.IsZero() && !r.HasEnded() && r.GetUnreadable() == "" &&
 		r.Status.Item == "" && !slices.Contains(cluster.Status.BegunRestoreUIDs, r.UID) &&
-		now.Before(r.BeginsBefore())
+		now.Before(r.StartsBefore())
 }
 
 // confirmRequest asks the API server, as the cache may be behind.
@@ -103,7 +103,7 @@ func (a *apiEffects) confirmRequest(ctx context.Context, request types.UID) erro
 		if ctrlclient.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("reading the EtcdRestore: %w", err)
 		}
-		if err == nil && live.UID == request && live.Spec.ClusterName == a.cluster.Name && canBegin(a.cluster, live, a.clock.Now()) {
+		if err == nil && live.UID == request && live.Spec.ClusterName == a.cluster.Name && canStart(a.cluster, live, a.clock.Now()) {
 			return nil
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-// The first member of a restore that is superseded may have run, and nobody has seen it: what it has is kept as all else is.
+// The first member of a restore that is superseded may have run, and no one has seen it: what it has is kept as all else is.
 func TestASupersededRestoreKeepsItsData(t *testing.T) {
 	e := builders.EtcdCluster("a").Build()
 	e.Status.Membership = &databasev1alpha1.EtcdMembership{FormerDataIDs: []string{"d9"}, Members: []databasev1alpha1.EtcdRecordedMember{
@@ -31,7 +31,7 @@ func TestASupersededRestoreKeepsItsData(t *testing.T) {
 		{"third", "[d9]", "[d0 d1 id id]"},
 	} {
 		restore := &databasev1alpha1.EtcdMembershipRestore{RestoreUID: c.request}
-		if err := f.doBeginRestore(t.Context(), membership.Step{Do: membership.BeginRestore, Source: c.request, Restore: restore}); err != nil {
+		if err := f.doStartRestore(t.Context(), membership.Step{Do: membership.StartRestore, Source: c.request, Restore: restore}); err != nil {
 			t.Fatal(err)
 		}
 		record := e.Status.Membership
@@ -41,7 +41,7 @@ func TestASupersededRestoreKeepsItsData(t *testing.T) {
 	}
 }
 
-func TestWhichRestoreMayBegin(t *testing.T) {
+func TestWhichRestoreMayStart(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	asked := func(uid types.UID, change ...func(*databasev1alpha1.EtcdRestore)) databasev1alpha1.EtcdRestore {
 		r := databasev1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{UID: uid, CreationTimestamp: metav1.NewTime(now)}}
@@ -50,7 +50,7 @@ func TestWhichRestoreMayBegin(t *testing.T) {
 		}
 		return r
 	}
-	told := func(condition string) func(*databasev1alpha1.EtcdRestore) {
+	reported := func(condition string) func(*databasev1alpha1.EtcdRestore) {
 		return func(r *databasev1alpha1.EtcdRestore) {
 			meta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue})
 		}
@@ -64,18 +64,19 @@ func TestWhichRestoreMayBegin(t *testing.T) {
 		want   types.UID
 	}{
 		{"none is there", nil, ""},
-		{"the last one is told", list{asked("last", told(commonv1.ConditionComplete)), asked("next")}, "next"},
-		{"the last one is yet to be told: the next would take its place in the status", list{asked("last"), asked("next")}, ""},
+		{"the last one is informed", list{asked("last", reported(commonv1.ConditionComplete)), asked("next")}, "next"},
+		{"the last one is yet to be reported: the next would take its place in the status", list{asked("last"), asked("next")}, ""},
 		{"the last one is being deleted", list{asked("last", deleted), asked("next")}, "next"},
 		{"the last one is gone", list{asked("next"), asked("after")}, "next"},
-		{"another one has failed", list{asked("other", told(commonv1.ConditionFailed)), asked("next")}, "next"},
-		{"it has begun before", list{asked("begun"), asked("next")}, "next"},
-		{"it has begun on a former EtcdCluster of the name", list{asked("item", func(r *databasev1alpha1.EtcdRestore) { r.Status.Item = "20260102T150405Z-89abcdef" }), asked("next")}, "next"},
+		{"another one has failed", list{asked("other", reported(commonv1.ConditionFailed)), asked("next")}, "next"},
+		{"it has started before", list{asked("started"), asked("next")}, "next"},
+		{"it has started on a former EtcdCluster of the name",
+			list{asked("item", func(r *databasev1alpha1.EtcdRestore) { r.Status.Item = "20260102T150405Z-89abcdef" }), asked("next")}, "next"},
 		{"it is too late", list{asked("late", old), asked("next")}, "next"},
 	} {
 		e := builders.EtcdCluster("a").Build()
 		e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "last"}
-		e.Status.BegunRestoreUIDs = []types.UID{"last", "begun"}
+		e.Status.BegunRestoreUIDs = []types.UID{"last", "started"}
 		p, got := passAt(now, &fleet{cluster: e}), types.UID("")
 		p.in.requests = c.asked
 		p.observeRestores()
@@ -83,7 +84,7 @@ func TestWhichRestoreMayBegin(t *testing.T) {
 			got = p.Request.UID
 		}
 		if got != c.want {
-			t.Errorf("%s: %q begins, and not %q", c.reason, got, c.want)
+			t.Errorf("%s: %q starts, and not %q", c.reason, got, c.want)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (p *pass) readLogins(ctx context.Context) (l config.Logins, err error) {
 		conditions.SetSecretUnusable(&p.cluster.Status.Conditions, p.cluster.Generation, commonv1.ConditionCredentialsInSync,
 			passwords.SecretField, l.Problem, "")
 		return l, converge.Invalid(passwords.SecretField, "%s", l.Problem)
-	case err != nil: // what is known goes on
+	case err != nil: // what is known continues
 		log.FromContext(ctx).Error(err, passwords.SecretField)
 		l.IsUnread = true
 	}
@@ -47,7 +47,7 @@ func (p *pass) readLogins(ctx context.Context) (l config.Logins, err error) {
 	return l, nil
 }
 
-// ownLogins are those that the operator keeps itself. The key stands in two Secrets, so that the loss of one locks nobody out. An
+// ownLogins are those that the operator keeps itself. The key stands in two Secrets, so that the loss of one locks no one out. An
 // operator that is locked out reads the Secrets again: what a human has restored is not overwritten by what was made in its place.
 func (p *pass) ownLogins(ctx context.Context) (l config.Logins, err error) {
 	if l.Published, err = p.publishedLogin(ctx); err != nil {
@@ -67,13 +67,14 @@ func (p *pass) ownLogins(ctx context.Context) (l config.Logins, err error) {
 		data[name] = secret.Data
 	}
 	system := data[p.spec.SystemName()]
-	l.TokenKey = cmp.Or(string(system[config.TokenKeyFile]), string(data[p.spec.TokensName()][config.TokenKeyFile]), last.TokenKey, rand.Text()+rand.Text())
+	l.TokenKey = cmp.Or(string(system[config.TokenKeyFile]), string(data[p.spec.TokensName()][config.TokenKeyFile]), last.TokenKey,
+		rand.Text()+rand.Text())
 	l.Root = cmp.Or(string(system[wire.Root]), last.Root, rand.Text())
 	l.Backup = cmp.Or(string(data[p.spec.BackupName()][corev1.BasicAuthPasswordKey]), last.Backup, rand.Text())
 	return l, nil
 }
 
-// publishedLogin is what applications read in <name>-binding; empty if there is nothing. A user is on record before it comes there.
+// publishedLogin is what applications read in <name>-binding; empty if there is nothing. A user is recorded before it comes there.
 func (p *pass) publishedLogin(ctx context.Context) (config.Login, error) {
 	if p.cluster.Status.Login == nil || p.cluster.Status.Login.User == "" {
 		return config.Login{}, nil
@@ -85,7 +86,8 @@ func (p *pass) publishedLogin(ctx context.Context) (config.Login, error) {
 	if err != nil {
 		return config.Login{}, err
 	}
-	return config.Login{User: string(binding.Data[corev1.BasicAuthUsernameKey]), Password: string(binding.Data[corev1.BasicAuthPasswordKey])}, nil
+	return config.Login{User: string(binding.Data[corev1.BasicAuthUsernameKey]), Password: string(binding.Data[corev1.BasicAuthPasswordKey])},
+		nil
 }
 
 // noteAccess notes what a pass saw of who may log in, the operator among them.

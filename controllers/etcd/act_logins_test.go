@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-// What a human restores while the operator is locked out is what it goes on with, and no other edit; what is lost comes from the copy,
+// What a human restores while the operator is locked out is what it continues with, and no other edit; what is lost comes from the copy,
 // or from memory.
 func TestARestoredSecretIsKept(t *testing.T) {
 	for _, c := range []struct {
@@ -28,10 +28,13 @@ func TestARestoredSecretIsKept(t *testing.T) {
 		lockedOut bool
 		key, root string // empty: random
 	}{
-		{"both Secrets", map[string]map[string]string{"system": {"token.key": "k", "root": "r"}, "tokens": {"token.key": "k"}}, config.Logins{}, false, "k", "r"},
+		{"both Secrets", map[string]map[string]string{"system": {"token.key": "k", "root": "r"}, "tokens": {"token.key": "k"}}, config.Logins{},
+			false, "k", "r"},
 		{"restored, while the operator has made another in its place", map[string]map[string]string{
-			"system": {"token.key": "restored", "root": "r"}, "tokens": {"token.key": "made"}}, config.Logins{TokenKey: "made", Root: "made"}, true, "restored", "r"},
-		{"edited", map[string]map[string]string{"system": {"token.key": "edited", "root": "edited"}}, config.Logins{TokenKey: "k", Root: "r", Backup: "the password of the backup"}, false, "k", "r"},
+			"system": {"token.key": "restored", "root": "r"}, "tokens": {"token.key": "made"}}, config.Logins{TokenKey: "made", Root: "made"}, true,
+			"restored", "r"},
+		{"edited", map[string]map[string]string{"system": {"token.key": "edited", "root": "edited"}},
+			config.Logins{TokenKey: "k", Root: "r", Backup: "the password of the backup"}, false, "k", "r"},
 		{"the copy is left", map[string]map[string]string{"tokens": {"token.key": "k"}}, config.Logins{}, false, "k", ""},
 		{"the memory is left", nil, config.Logins{TokenKey: "k", Root: "r", Backup: "the password of the backup"}, false, "k", "r"},
 		{"nothing is left", nil, config.Logins{}, false, "", ""},

@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
-// An alarm is compacted for once: that is on record until the last member's alarm is taken back, and the next one begins with it.
+// An alarm is compacted for once: that is recorded until the last member's alarm is taken back, and the next one starts with it.
 func TestEachAlarmIsCompactedForOnce(t *testing.T) {
 	m := formed(3, 3, true)
 	e := &databasev1alpha1.EtcdCluster{Status: *m.Status.DeepCopy()}
@@ -35,6 +35,6 @@ func TestEachAlarmIsCompactedForOnce(t *testing.T) {
 	f.Alarms = f.Alarms[1:]
 	do(membership.Step{Do: membership.Disarm, Alarm: f.Alarms[0]})
 	if m.Status.CompactedRevision != 0 {
-		t.Error("the next alarm does not begin with a compaction")
+		t.Error("the next alarm does not start with a compaction")
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // peerCertificates returns those to publish now, with a word for people if they are others than before. What somebody edited is
-// taken back from memory; what somebody deleted is made anew. Before that the API server is asked: the cache may be older than the
+// taken back from memory; what somebody deleted is recreated. Before that the API server is asked: the cache may be older than the
 // last write of another operator, and another authority each time would never become everybody's.
 func (p *pass) peerCertificates(ctx context.Context) (next config.PeerCertificates, change string, err error) {
 	members, now := config.TrustOf(p.cluster.Status.Membership, p.in.pods), p.clock.Now()

@@ -47,7 +47,8 @@ func nextPeers(t *testing.T, c config.PeerCertificates, now time.Time) (config.P
 // secretsOf are our Secrets with these certificates.
 func secretsOf(e *databasev1alpha1.EtcdCluster, c config.PeerCertificates) []client.Object {
 	own := func(name string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: e.Namespace, Name: name, OwnerReferences: []metav1.OwnerReference{{UID: e.UID, Name: e.Name, Controller: ptr.To(true)}}}
+		return metav1.ObjectMeta{Namespace: e.Namespace, Name: name,
+			OwnerReferences: []metav1.OwnerReference{{UID: e.UID, Name: e.Name, Controller: ptr.To(true)}}}
 	}
 	return []client.Object{&corev1.Secret{ObjectMeta: own(peersSpec.AuthorityName()), Data: c.AuthorityData()},
 		&corev1.Secret{ObjectMeta: own(peersSpec.PeersName()), Data: c.PeersData()}}
@@ -111,8 +112,10 @@ func TestChangedPeerCertificatesAreReportedOnceTheyAreWritten(t *testing.T) {
 		stands   []client.Object
 		want     bool
 	}{
-		{"both were written", converge.Observed{"Secret/" + peersSpec.AuthorityName(): secrets[0], "Secret/" + peersSpec.PeersName(): peers}, nil, true},
-		{"the authority is as it was", converge.Observed{"Secret/" + peersSpec.AuthorityName(): converge.SecretMetadata(), "Secret/" + peersSpec.PeersName(): peers}, secrets[:1], true},
+		{"both were written", converge.Observed{"Secret/" + peersSpec.AuthorityName(): secrets[0], "Secret/" + peersSpec.PeersName(): peers}, nil,
+			true},
+		{"the authority is as it was", converge.Observed{"Secret/" + peersSpec.AuthorityName(): converge.SecretMetadata(),
+			"Secret/" + peersSpec.PeersName(): peers}, secrets[:1], true},
 		{"the certificates were not written", converge.Observed{}, secretsOf(e, other), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,14 +135,16 @@ func TestChangedPeerCertificatesAreReportedOnceTheyAreWritten(t *testing.T) {
 // Others in their place would cut the members off from each other, and empty ones even from themselves.
 func TestNothingIsWrittenWhenTrustIsLost(t *testing.T) {
 	record := &databasev1alpha1.EtcdMembership{ClusterID: "c", Members: []databasev1alpha1.EtcdRecordedMember{{Name: "e-0"}, {Name: "e-1"}}}
-	e := &databasev1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e", UID: "u"}, Status: databasev1alpha1.EtcdClusterStatus{Membership: record}}
+	e := &databasev1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e", UID: "u"},
+		Status: databasev1alpha1.EtcdClusterStatus{Membership: record}}
 	controlledBy := func(name string, uid types.UID) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: parts.Labels(config.AppName, e.Name), UID: types.UID(name),
 			OwnerReferences: []metav1.OwnerReference{{UID: uid, Name: "e", Controller: ptr.To(true)}}}
 	}
 	objects := []client.Object{e, &appsv1.StatefulSet{ObjectMeta: controlledBy("e", "u")}}
 	for _, m := range record.Members {
-		objects = append(objects, &corev1.Pod{ObjectMeta: controlledBy(m.Name, "e"), Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: config.AppName, RestartCount: 1}}}})
+		objects = append(objects, &corev1.Pod{ObjectMeta: controlledBy(m.Name, "e"),
+			Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: config.AppName, RestartCount: 1}}}})
 	}
 	known := runtime.NewScheme()
 	if err := errors.Join(scheme.AddToScheme(known), databasev1alpha1.AddToScheme(known)); err != nil {

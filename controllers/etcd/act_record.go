@@ -41,7 +41,8 @@ func (f *fleet) recordForming(s membership.Step) {
 	for _, name := range f.situation().FormingMembers() {
 		record.Members = append(record.Members, databasev1alpha1.EtcdRecordedMember{Name: name, DataID: f.newID()})
 	}
-	f.cluster.Status.Membership, f.cluster.Status.TargetVersion, f.cluster.Status.TargetImage, f.cluster.Status.CompactedRevision = record, s.Version, s.Image, 0
+	f.cluster.Status.Membership, f.cluster.Status.TargetVersion, f.cluster.Status.TargetImage, f.cluster.Status.CompactedRevision = record,
+		s.Version, s.Image, 0
 	f.forgetAccess()
 }
 
@@ -70,7 +71,7 @@ func (f *fleet) recordAsItRuns(s membership.Step) {
 	}
 }
 
-// recordRecovery leaves the member alone on record from whose data the cluster goes on.
+// recordRecovery leaves the member alone recorded from whose data the cluster continues.
 func (p *pass) recordRecovery(s membership.Step) {
 	m, _ := p.Find(s.Member)
 	survivor := *m.Record

@@ -14,16 +14,17 @@ func TestPermitsToWrite(t *testing.T) {
 		arrange func(one *databasev1alpha1.EtcdRecordedMember, m *membership.Member)
 		want    bool
 	}{
-		{"a pod that was told nothing", func(_ *databasev1alpha1.EtcdRecordedMember, m *membership.Member) { m.Pod.Permit = "" }, true},
-		{"a pod that was told", func(*databasev1alpha1.EtcdRecordedMember, *membership.Member) {}, false},
+		{"a pod that was given nothing", func(_ *databasev1alpha1.EtcdRecordedMember, m *membership.Member) { m.Pod.Permit = "" }, true},
+		{"a pod that was reported", func(*databasev1alpha1.EtcdRecordedMember, *membership.Member) {}, false},
 		{"not one that is going", func(_ *databasev1alpha1.EtcdRecordedMember, m *membership.Member) {
 			m.Pod.Permit, m.Pod.Deleting = "", true
 		}, false},
 		{"one that must know more, while it is silent",
 			func(one *databasev1alpha1.EtcdRecordedMember, _ *membership.Member) { one.Joined = true }, true},
-		{"not one that was told to be another, as the record may be older", func(one *databasev1alpha1.EtcdRecordedMember, _ *membership.Member) {
-			one.DataID = "older"
-		}, false},
+		{"not one that was asked to be another, as the record may be older",
+			func(one *databasev1alpha1.EtcdRecordedMember, _ *membership.Member) {
+				one.DataID = "older"
+			}, false},
 		{"not once its server answers", func(one *databasev1alpha1.EtcdRecordedMember, m *membership.Member) {
 			one.Joined, m.View.Answered = true, true
 		}, false},
@@ -39,20 +40,20 @@ func TestPermitsToWrite(t *testing.T) {
 			c.arrange(&record.Members[0], &m)
 			s.Members = []membership.Member{m}
 			if _, got := missingPermits(s)["a-0"]; got != c.want {
-				t.Errorf("it is told: %v", got)
+				t.Errorf("it is reported: %v", got)
 			}
 		})
 	}
 }
 
-// A pass that has put another record in the place of the one that it had read tells no pod by the former one.
-func TestPodsAreToldByTheRecordThatStands(t *testing.T) {
+// A pass that has put another record in the place of the one that it had read shows no pod by the former one.
+func TestPodsAreReportedByTheRecordThatStands(t *testing.T) {
 	m := replaced(1, true)
-	for range 5 { // until the restore is on record
+	for range 5 { // until the restore is recorded
 		for i := range m.Fetches {
 			m.Fetches[i].Has = true
 		}
-		m.Pods[0].Serves, m.Pods[0].Runs = false, false // so that it is told whatever is new
+		m.Pods[0].Serves, m.Pods[0].Runs = false, false // so that it is reported whatever is new
 		m.Status.Membership.Members[0].Ran = false
 		if _, err := runPass(0, false)(m); err != nil {
 			t.Fatal(err)
@@ -62,7 +63,7 @@ func TestPodsAreToldByTheRecordThatStands(t *testing.T) {
 		}
 	}
 	if !m.isReplacing() || strings.Contains(m.Pods[0].Permit, "restore") {
-		t.Errorf("the pod of before is told %s", m.Pods[0].Permit)
+		t.Errorf("the earlier pod is informed %s", m.Pods[0].Permit)
 	}
 }
 

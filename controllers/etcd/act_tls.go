@@ -58,7 +58,7 @@ type certificateUsage struct {
 	shown []byte // the certificate that it has shown last
 }
 
-// open connects to the server of a pod that was told to start. It is asked by TLS if it serves clients by that: the certificate
+// open connects to the server of a pod that was asked to start. It is asked by TLS if it serves clients by that: the certificate
 // must name the member, and what it shows is noted.
 func (p *pass) open(pod *corev1.Pod) (server, error) {
 	login := p.in.logins.Token(p.clock.Now)
@@ -80,24 +80,24 @@ func (p *pass) open(pod *corev1.Pod) (server, error) {
 	return wire.Open(pod.Status.PodIP, secure, login)
 }
 
-func (u *certificateUsage) note(certificate []byte) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.shown = certificate
+func (c *certificateUsage) note(certificate []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shown = certificate
 }
 
 // isOf reports whether the member shows the identity's certificate, and takes those of its authorities from clients.
-func (u *certificateUsage) isOf(i pki.Identity, authorities string) bool {
+func (c *certificateUsage) isOf(i pki.Identity, authorities string) bool {
 	leaf, _ := pem.Decode(i.Certificate)
-	if u == nil || leaf == nil {
+	if c == nil || leaf == nil {
 		return false
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return bytes.Equal(u.shown, leaf.Bytes) && u.authorities == authorities
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return bytes.Equal(c.shown, leaf.Bytes) && c.authorities == authorities
 }
 
-// lagging are the members on record that are not known to use the published certificate, those that the pass has just recorded
+// lagging are the recorded members that are not known to use the published certificate, those that the pass has just recorded
 // among them.
 func (f *fleet) lagging(published pki.Identity) []string {
 	var names []string

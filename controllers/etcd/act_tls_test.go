@@ -23,8 +23,8 @@ type tlsMember struct {
 	made      string       // what its pod says of them
 }
 
-func (m tlsMember) identity() pki.Identity {
-	return pki.Identity{Certificate: m.delivered.Certificate, Authorities: m.trusted}
+func (t tlsMember) identity() pki.Identity {
+	return pki.Identity{Certificate: t.delivered.Certificate, Authorities: t.trusted}
 }
 
 // tlsSimulation plays how certificates reach members.
@@ -36,57 +36,57 @@ type tlsSimulation struct {
 	restarts int
 }
 
-func (s *tlsSimulation) spec() membership.Spec {
-	return config.Resolve(s.e, &appsv1.StatefulSet{}, nil)
+func (t *tlsSimulation) spec() membership.Spec {
+	return config.Resolve(t.e, &appsv1.StatefulSet{}, nil)
 }
 
-func (s *tlsSimulation) newPass() *pass {
-	f := &fleet{cluster: s.e, spec: s.spec(), usage: map[string]*certificateUsage{}}
-	for i, m := range s.members {
-		name := s.e.Status.Membership.Members[i].Name
+func (t *tlsSimulation) newPass() *pass {
+	f := &fleet{cluster: t.e, spec: t.spec(), usage: map[string]*certificateUsage{}}
+	for i, m := range t.members {
+		name := t.e.Status.Membership.Members[i].Name
 		f.usage[name] = &certificateUsage{authorities: m.made}
 		f.usage[name].note(leafOf(m.delivered).Raw)
 	}
 	p := passAt(time.Now(), f)
-	p.in.certificates = s.c
+	p.in.certificates = t.c
 	return p
 }
 
 func leafOf(i pki.Identity) *x509.Certificate { return pki.ParsePair(i.Certificate, i.Key) }
 
 // check fails if the operator and a member refuse each other.
-func (s *tlsSimulation) check() {
-	s.Helper()
-	for i, m := range s.members {
-		if !s.c.Published.Trusts(m.identity(), time.Now()) {
-			s.Fatalf("the operator refuses member %d", i)
+func (t *tlsSimulation) check() {
+	t.Helper()
+	for i, m := range t.members {
+		if !t.c.Published.Trusts(m.identity(), time.Now()) {
+			t.Fatalf("the operator refuses member %d", i)
 		}
-		if s.spec().RequiresCertificates() && !m.identity().Trusts(s.c.Published, time.Now()) {
-			s.Fatalf("member %d refuses the operator", i)
+		if t.spec().RequiresCertificates() && !m.identity().Trusts(t.c.Published, time.Now()) {
+			t.Fatalf("member %d refuses the operator", i)
 		}
 	}
 }
 
 // pass publishes what comes next, and brings it to one member after the other. It reports whether anything changed.
-func (s *tlsSimulation) pass() bool {
-	s.Helper()
-	next := s.newPass().nextIdentity()
-	changed := next.ContentHash() != s.c.Published.ContentHash()
-	s.c.Published = next
-	s.check()
-	for i := range s.members {
-		m := &s.members[i]
-		lags := !leafOf(m.delivered).Equal(leafOf(next)) || m.made != config.ClientAuthorities(s.spec(), next)
-		if early := s.newPass().nextIdentity(); lags && !s.c.IsRenewal() && early.ContentHash() != next.ContentHash() {
-			s.Fatalf("the next is published before member %d has the last", i)
+func (t *tlsSimulation) pass() bool {
+	t.Helper()
+	next := t.newPass().nextIdentity()
+	changed := next.ContentHash() != t.c.Published.ContentHash()
+	t.c.Published = next
+	t.check()
+	for i := range t.members {
+		m := &t.members[i]
+		lags := !leafOf(m.delivered).Equal(leafOf(next)) || m.made != config.ClientAuthorities(t.spec(), next)
+		if early := t.newPass().nextIdentity(); lags && !t.c.IsRenewal() && early.ContentHash() != next.ContentHash() {
+			t.Fatalf("the next is published before member %d has the last", i)
 		}
 		m.delivered = next
-		s.check()
-		if made := config.ClientAuthorities(s.spec(), next); made != m.made {
+		t.check()
+		if made := config.ClientAuthorities(t.spec(), next); made != m.made {
 			m.trusted, m.made = next.Authorities, made
-			s.restarts++
+			t.restarts++
 		}
-		s.check()
+		t.check()
 	}
 	return changed
 }

@@ -100,7 +100,7 @@ func backupOf(owner *databasev1alpha1.EtcdCluster, b *databasev1alpha1.EtcdBacku
 		}
 	}
 	if seen.Progress == "" {
-		seen.Progress = "it is about to begin"
+		seen.Progress = "it is about to start"
 	}
 	return seen
 }

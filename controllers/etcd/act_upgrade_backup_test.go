@@ -147,7 +147,7 @@ func TestWhatABackupSays(t *testing.T) {
 			b := nightly()
 			c.change(b)
 			if c.want.UID, c.want.Name = "nightly", "nightly"; c.want.Progress == "" {
-				c.want.Progress = "it is about to begin"
+				c.want.Progress = "it is about to start"
 			}
 			if got := backupOf(builders.EtcdCluster("a").In("ns").Build(), b); got != c.want {
 				t.Errorf("got %+v", got)

@@ -100,5 +100,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	backups := watchReferrers(mgr, &databasev1alpha1.EtcdBackup{}, func(obj ctrlclient.Object) string {
 		return obj.(*databasev1alpha1.EtcdBackup).Spec.ClusterName
 	})
-	return r.SetUpController(mgr, &databasev1alpha1.EtcdCluster{}, config.AppName, r.ProbingOptions(&databasev1alpha1.EtcdCluster{}), r, secrets, watchFetchPods(mgr), restores, backups)
+	return r.SetUpController(mgr, &databasev1alpha1.EtcdCluster{}, config.AppName, r.ProbingOptions(&databasev1alpha1.EtcdCluster{}), r,
+		secrets, watchFetchPods(mgr), restores, backups)
 }

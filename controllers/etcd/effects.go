@@ -21,7 +21,7 @@ import (
 // effects are what a step depends on besides the servers. A test that simulates these and the servers controls every decision
 // about the members.
 type effects interface {
-	// save writes the object's status, if nobody has changed the object since it was read, and leaves the server's answer in
+	// save writes the object's status, if no one has changed the object since it was read, and leaves the server's answer in
 	// the object.
 	save(ctx context.Context) error
 	// deletePod deletes exactly the pod that was looked at; asSeen, only if nothing about it has changed since, else it returns
@@ -29,14 +29,14 @@ type effects interface {
 	deletePod(ctx context.Context, name string, asSeen bool) error
 	// evictPod does the same if the budget has one to spare; else it returns errNoneToSpare, or an evictionBlockedError.
 	evictPod(ctx context.Context, name string) error
-	// writePermit tells a pod that it may start, and how, if its volume is that of the claim that was looked at. The claim then
-	// tells that it has data.
+	// writePermit reports a pod that it may start, and how, if its volume is that of the claim that was looked at. The claim then
+	// says that it has data.
 	writePermit(ctx context.Context, name, permit string, claim types.UID) error
-	// createFetchPod makes the pod that fetches the backup which the cluster begins with. One of ours that is there is taken.
+	// createFetchPod makes the pod that fetches the backup which the cluster starts with. One of ours that is there is taken.
 	createFetchPod(ctx context.Context, s membership.Situation, source types.UID) error
 	// deleteFetchPod deletes exactly the one that was looked at.
 	deleteFetchPod(ctx context.Context, pod types.UID) error
-	// confirmRequest returns errWithdrawn if an EtcdRestore may not begin any more. It asks the API server.
+	// confirmRequest returns errWithdrawn if an EtcdRestore may not start any more. It asks the API server.
 	confirmRequest(ctx context.Context, request types.UID) error
 	// readBackups asks the API server for the EtcdBackups in the namespace.
 	readBackups(ctx context.Context) ([]membership.Backup, error)
@@ -86,7 +86,8 @@ func (a *apiEffects) removePod(name string, remove func(*corev1.Pod, metav1.Prec
 			continue
 		}
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.cluster.Namespace, Name: name}}
-		if err := ctrlclient.IgnoreNotFound(remove(pod, metav1.Preconditions{UID: &a.in.pods[i].UID, ResourceVersion: &a.in.pods[i].ResourceVersion})); err != nil {
+		if err := ctrlclient.IgnoreNotFound(remove(pod, metav1.Preconditions{UID: &a.in.pods[i].UID,
+			ResourceVersion: &a.in.pods[i].ResourceVersion})); err != nil {
 			return err
 		}
 		a.known.noteDeleted(a.in.pods[i].UID, a.clock.Now())
@@ -111,24 +112,25 @@ func (a *apiEffects) writePermit(ctx context.Context, name, permit string, claim
 		patch := ctrlclient.MergeFromWithOptions(&a.in.pods[i], ctrlclient.MergeFromWithOptimisticLock{})
 		err := a.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager))
 		if ctrlclient.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("telling pod %q to start: %w", name, err)
+			return fmt.Errorf("showing pod %q to start: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// markClaim notes on the claim that a member begins on its volume. It asks the API server, as the cache may have the claim that was
+// markClaim notes on the claim that a member starts on its volume. It asks the API server, as the cache may have the claim that was
 // there before.
 func (a *apiEffects) markClaim(ctx context.Context, pod string, want types.UID) error {
 	if a.cluster.Spec.Storage == nil {
 		return nil
 	}
-	claim, key := &corev1.PersistentVolumeClaim{}, ctrlclient.ObjectKey{Namespace: a.cluster.Namespace, Name: converge.ClaimName(config.DataVolume, pod)}
+	claim, key := &corev1.PersistentVolumeClaim{}, ctrlclient.ObjectKey{Namespace: a.cluster.Namespace,
+		Name: converge.ClaimName(config.DataVolume, pod)}
 	if err := a.APIReader.Get(ctx, key, claim); err != nil {
 		return fmt.Errorf("reading the claim of pod %q: %w", pod, err)
 	}
 	if claim.UID != want {
-		return fmt.Errorf("telling pod %q to start: the cache is behind at PersistentVolumeClaim %q", pod, claim.Name)
+		return fmt.Errorf("showing pod %q to start: the cache is behind at PersistentVolumeClaim %q", pod, claim.Name)
 	}
 	token := a.cluster.Status.Membership.Token
 	if claim.Annotations[config.AnnotationData] == token {

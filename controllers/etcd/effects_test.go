@@ -20,7 +20,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-// A pass in which the record could not be saved must not go on: a pod would be told to start by what nobody will remember.
+// A pass in which the record could not be saved must not continue: a pod would be asked to start by what no one will remember.
 func TestWhatWasNotSavedIsKnown(t *testing.T) {
 	var refusal error
 	a := &apiEffects{saveStatus: func(context.Context) error { return refusal }}
@@ -36,7 +36,8 @@ func TestAPodIsEvictedOnlyIfTheBudgetSparesIt(t *testing.T) {
 	for _, spares := range []bool{false, true} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a-2", UID: "p2"}}
 		asked := types.UID("")
-		api := fake.NewClientBuilder().WithObjects(&pod).WithInterceptorFuncs(interceptor.Funcs{SubResourceCreate: func(_ context.Context, _ ctrlclient.Client,
+		api := fake.NewClientBuilder().WithObjects(&pod).WithInterceptorFuncs(interceptor.Funcs{SubResourceCreate: func(_ context.Context,
+			_ ctrlclient.Client,
 			subresource string, of, eviction ctrlclient.Object, _ ...ctrlclient.SubResourceCreateOption) error {
 			asked = *eviction.(*policyv1.Eviction).DeleteOptions.Preconditions.UID
 			if subresource != "eviction" || of.GetName() != "a-2" {
@@ -57,8 +58,8 @@ func TestAPodIsEvictedOnlyIfTheBudgetSparesIt(t *testing.T) {
 	}
 }
 
-// A claim tells that it has data before a member begins on it, and only the claim that was looked at.
-func TestAClaimTellsThatItHasData(t *testing.T) {
+// A claim says that it has data before a member starts on it, and only the claim that was looked at.
+func TestAClaimShowsThatItHasData(t *testing.T) {
 	claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data-a-0", UID: "c0"}}
 	api := fake.NewClientBuilder().WithObjects(&claim).Build()
 	e := builders.EtcdCluster("a").Storage("1Gi").Build()

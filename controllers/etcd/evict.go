@@ -34,14 +34,14 @@ const (
 // errNoneToSpare says that the budget spares no pod now: one is going already, or is not ready.
 var errNoneToSpare = errors.New("the PodDisruptionBudget spares no pod yet")
 
-// evictionBlockedError says that budgets keep a pod from being made anew, and that time alone does not end it.
+// evictionBlockedError says that budgets keep a pod from being recreated, and that time alone does not end it.
 type evictionBlockedError struct{ text string }
 
-func (b *evictionBlockedError) Error() string { return b.text }
+func (e *evictionBlockedError) Error() string { return e.text }
 
 // step says so to people.
-func (b *evictionBlockedError) step() membership.Step {
-	return membership.Step{Do: membership.Block, Reason: commonv1.ReasonEvictionBlocked, Message: b.text, RequeueAfter: refusalGap / 3}
+func (e *evictionBlockedError) step() membership.Step {
+	return membership.Step{Do: membership.Block, Reason: commonv1.ReasonEvictionBlocked, Message: e.text, RequeueAfter: refusalGap / 3}
 }
 
 func (a *apiEffects) evictPod(ctx context.Context, name string) error {
@@ -49,7 +49,7 @@ func (a *apiEffects) evictPod(ctx context.Context, name string) error {
 		exactly.ResourceVersion = nil
 		err := a.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &exactly}})
 		switch {
-		case apierrors.IsTooManyRequests(err): // as a drain is told
+		case apierrors.IsTooManyRequests(err): // as a drain is reported
 			if a.known.noteRefusal(*exactly.UID, a.clock.Now()) < evictionPatience {
 				return errNoneToSpare
 			}
@@ -62,7 +62,7 @@ func (a *apiEffects) evictPod(ctx context.Context, name string) error {
 }
 
 // isServerError reports whether the API server says that it cannot do it. So it answers where several budgets choose a pod
-// (pkg/registry/core/pod/storage/eviction.go), and gives no reason that tells this from its own failures.
+// (pkg/registry/core/pod/storage/eviction.go), and gives no reason that shows this from its own failures.
 func isServerError(err error) bool {
 	var answer apierrors.APIStatus
 	return errors.As(err, &answer) && answer.Status().Code == http.StatusInternalServerError
@@ -79,7 +79,7 @@ func (a *apiEffects) severalBudgets(ctx context.Context, pod string, refusal err
 	}
 	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == a.cluster.Name })
 	return &evictionBlockedError{fmt.Sprintf(
-		"PodDisruptionBudgets %s choose pod %s, and Kubernetes evicts no pod that more than one of them chooses, so it cannot be made anew: "+
+		"PodDisruptionBudgets %s choose pod %s, and Kubernetes evicts no pod that more than one of them chooses, so it cannot be recreated: "+
 			"delete %s, or have them choose other pods; the operator's own, %s, keeps the majority",
 		strings.Join(names, ", "), pod, strings.Join(others, ", "), a.cluster.Name)}
 }
@@ -94,8 +94,8 @@ func (a *apiEffects) refusedForLong(ctx context.Context, pod string) error {
 		return errNoneToSpare
 	}
 	return &evictionBlockedError{fmt.Sprintf(
-		"PodDisruptionBudget %s has not spared pod %s for more than %s, so it cannot be made anew, although all members are healthy: "+
-			"kubectl describe poddisruptionbudget says which pods it counts; mend those that are not ready, and see that kube-controller-manager "+
+		"PodDisruptionBudget %s has not spared pod %s for more than %s, so it cannot be recreated, although all members are healthy: "+
+			"kubectl describe poddisruptionbudget says which pods it counts; repair those that are not ready, and see that kube-controller-manager "+
 			"runs; or delete the pod",
 		strings.Join(names, ", "), pod, evictionPatience)}
 }

@@ -43,19 +43,25 @@ func TestAnEvictionThatIsBlockedIsExplained(t *testing.T) {
 		budgets []ctrlclient.Object
 		answer  error
 		asked   []time.Duration // when, since the first time
-		want    membership.Step // what people are told of the last; the zero Step of an error
+		want    membership.Step // what people are informed of the last; the zero Step of an error
 		says    string
 	}{
 		{"two budgets", []ctrlclient.Object{own, other, foreign}, tooManyBudgets(), []time.Duration{0},
 			membership.Step{Do: membership.Block, Reason: commonv1.ReasonEvictionBlocked},
-			"PodDisruptionBudgets a, zone choose pod a-2, and Kubernetes evicts no pod that more than one of them chooses, so it cannot be made anew: delete zone,"},
-		{"a failure of the API server", []ctrlclient.Object{own, foreign}, tooManyBudgets(), []time.Duration{0}, membership.Step{}, "evicting the pod of a-2"},
-		{"none to spare", []ctrlclient.Object{own}, spent, []time.Duration{0, 29 * time.Second, 58 * time.Second}, membership.Step{Do: membership.Wait}, "spares no pod yet"},
+			"PodDisruptionBudgets a, zone choose pod a-2, and Kubernetes evicts no pod that more than one of them chooses, so it cannot be recreated: delete zone,"},
+		{"a failure of the API server", []ctrlclient.Object{own, foreign}, tooManyBudgets(), []time.Duration{0}, membership.Step{},
+			"evicting the pod of a-2"},
+		{"none to spare", []ctrlclient.Object{own}, spent, []time.Duration{0, 29 * time.Second, 58 * time.Second},
+			membership.Step{Do: membership.Wait}, "spares no pod yet"},
 		{"none to spare for long", []ctrlclient.Object{own}, spent, []time.Duration{0, 20 * time.Second, 40 * time.Second, time.Minute},
-			membership.Step{Do: membership.Block, Reason: commonv1.ReasonEvictionBlocked}, "PodDisruptionBudget a has not spared pod a-2 for more than 1m0s"},
-		{"none to spare now and long ago", []ctrlclient.Object{own}, spent, []time.Duration{0, time.Hour}, membership.Step{Do: membership.Wait}, "spares no pod yet"},
-		{"the budget is gone meanwhile", nil, spent, []time.Duration{0, 30 * time.Second, time.Minute}, membership.Step{Do: membership.Wait}, "spares no pod yet"},
-		{"another error", []ctrlclient.Object{own, other}, errors.New("connection refused"), []time.Duration{0}, membership.Step{}, "connection refused"},
+			membership.Step{Do: membership.Block, Reason: commonv1.ReasonEvictionBlocked},
+			"PodDisruptionBudget a has not spared pod a-2 for more than 1m0s"},
+		{"none to spare now and long ago", []ctrlclient.Object{own}, spent, []time.Duration{0, time.Hour}, membership.Step{Do: membership.Wait},
+			"spares no pod yet"},
+		{"the budget is gone meanwhile", nil, spent, []time.Duration{0, 30 * time.Second, time.Minute}, membership.Step{Do: membership.Wait},
+			"spares no pod yet"},
+		{"another error", []ctrlclient.Object{own, other}, errors.New("connection refused"), []time.Duration{0}, membership.Step{},
+			"connection refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a-2", UID: "p2", Labels: map[string]string{"instance": "a"}}}
@@ -77,7 +83,8 @@ func TestAnEvictionThatIsBlockedIsExplained(t *testing.T) {
 			if failed := c.want.Do == ""; failed != (err != nil) || failed && !strings.Contains(err.Error(), c.says) {
 				t.Fatalf("got %v", err)
 			}
-			if err == nil && (got.Do != c.want.Do || got.Reason != c.want.Reason || !strings.Contains(got.Message, c.says) || got.RequeueAfter == 0) {
+			if err == nil && (got.Do != c.want.Do || got.Reason != c.want.Reason || !strings.Contains(got.Message, c.says) ||
+				got.RequeueAfter == 0) {
 				t.Errorf("got %+v", got)
 			}
 			if a.known.wasDeleted("p2", clock.Now()) {

@@ -32,10 +32,10 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"a majority is lost, one fault", lostMajority(3), 1, 0, 60_000},
 		{"a majority is lost, one crash", lostMajority(3), 0, 1, 60_000},
 		{"a majority of five is lost", lostMajority(5), 0, 0, 10_000},
-		{"five are made anew, one of which has lost its volume", outdatedWithoutOne(), 0, 0, 5_000},
-		{"one begins with a backup, one crash", newFromBackup(1, true), 0, 1, 20_000},
-		{"three begin with a backup, one fault", newFromBackup(3, true), 1, 0, 30_000},
-		{"one begins with a backup without storage, one fault and one crash", newFromBackup(1, false), 1, 1, 20_000},
+		{"five are recreated, one of which has lost its volume", outdatedWithoutOne(), 0, 0, 5_000},
+		{"one starts with a backup, one crash", newFromBackup(1, true), 0, 1, 20_000},
+		{"three start with a backup, one fault", newFromBackup(3, true), 1, 0, 30_000},
+		{"one starts with a backup without storage, one fault and one crash", newFromBackup(1, false), 1, 1, 20_000},
 		{"a backup takes the place of one's data, one fault and one crash", replaced(1, true), 1, 1, 30_000},
 		{"a backup takes the place of three's data, one crash", replaced(3, true), 0, 1, 30_000},
 		{"a backup takes the place of three's data, one fault", replaced(3, true), 1, 0, 30_000},
@@ -68,8 +68,8 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"three go to the next minor version after a backup, one crash", upgrading(3), 0, 1, 10_000},
 		{"three go to the next minor version after a backup, one fault", upgrading(3), 1, 0, 10_000},
 		{"three of which one is behind go to the next minor version after a backup, one crash", upgradingWithOneBehind(), 0, 1, 8_000},
-		{"three are made anew while nodes are drained, one crash", outdated(3, true), 0, 1, 60_000},
-		{"three without storage are made anew while nodes are drained, one crash", outdated(3, false), 0, 1, 10_000},
+		{"three are recreated while nodes are drained, one crash", outdated(3, true), 0, 1, 60_000},
+		{"three without storage are recreated while nodes are drained, one crash", outdated(3, false), 0, 1, 10_000},
 	}
 	for _, c := range table {
 		t.Run(c.name, func(t *testing.T) {
@@ -136,28 +136,28 @@ func newExplorer() *explorer {
 	return &explorer{actions: all, played: make([]int, len(all))}
 }
 
-func (x *explorer) Successors(from *model) iter.Seq2[int, *model] {
+func (e *explorer) Successors(from *model) iter.Seq2[int, *model] {
 	return func(yield func(int, *model) bool) {
-		for i := range x.actions {
-			if next := x.play(from, i); next != nil && !yield(i, next) {
+		for i := range e.actions {
+			if next := e.play(from, i); next != nil && !yield(i, next) {
 				return
 			}
 		}
 	}
 }
 
-func (x *explorer) Apply(from *model, move int) *model { return x.play(from, move) }
+func (e *explorer) Apply(from *model, move int) *model { return e.play(from, move) }
 
 // play an action; nil if it cannot happen.
-func (x *explorer) play(from *model, move int) *model {
-	next := from.cloneInto(x.spare)
-	happened, err := x.actions[move].happen(next)
+func (e *explorer) play(from *model, move int) *model {
+	next := from.cloneInto(e.spare)
+	happened, err := e.actions[move].happen(next)
 	if !happened {
-		x.spare = next
+		e.spare = next
 		return nil
 	}
-	x.spare = nil
-	x.played[move]++
+	e.spare = nil
+	e.played[move]++
 	if err == nil {
 		err = next.checkAfter(from)
 	}
@@ -172,10 +172,10 @@ func (*explorer) Key(m *model) uint64 { return m.key() }
 func (*explorer) Check(m *model) error { return m.violation }
 
 // CheckRest returns an error if the cluster does not heal by itself although it can.
-func (x *explorer) CheckRest(m *model) error {
+func (e *explorer) CheckRest(m *model) error {
 	if !m.canHeal() {
 		return nil
 	}
-	x.healed++
+	e.healed++
 	return m.clone().settle()
 }

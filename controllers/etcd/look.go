@@ -90,7 +90,7 @@ func (f *fleet) readList(ctx context.Context) {
 			alarms, err = f.servers[m.Name].Alarms(ctx)
 		}
 		if err != nil {
-			log.FromContext(ctx).V(1).Info("a member does not tell the list of members", "member", m.Name, "error", err.Error())
+			log.FromContext(ctx).V(1).Info("a member does not show the list of members", "member", m.Name, "error", err.Error())
 			continue
 		}
 		f.Listed, f.ClusterID = true, m.View.ClusterID

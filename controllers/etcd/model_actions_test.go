@@ -111,7 +111,7 @@ func wake(m *model) (bool, error) {
 	return true, err
 }
 
-// allowRecovery has a human allow what the operator asks for, but not to begin without any data.
+// allowRecovery has a human allow what the operator asks for, but not to start without any data.
 func allowRecovery(m *model) (bool, error) {
 	if m.Humans == 0 {
 		return false, nil
@@ -189,7 +189,7 @@ func podActions(i int) []action {
 			func(m *model) { m.Pods[i].Runs, m.Volumes[i] = false, modelData{} }),
 		fault(fmt.Sprintf("volume and pod %d are replaced", i), i,
 			func(m *model) { m.removePod(i); m.Volumes[i] = modelData{}; m.Claims[i] = m.newID() }),
-		fault(fmt.Sprintf("volume %d is restored from a snapshot of before, with a new pod", i), i, func(m *model) {
+		fault(fmt.Sprintf("volume %d is restored from an earlier snapshot, with a new pod", i), i, func(m *model) {
 			m.removePod(i)
 			m.Volumes[i].Writes, m.Volumes[i].Old, m.Claims[i] = 0, true, m.newID()
 		}),

@@ -19,7 +19,7 @@ type modelFetch struct {
 	Has bool   // it has fetched the backup
 }
 
-// newFromBackup is a cluster that begins with a backup.
+// newFromBackup is a cluster that starts with a backup.
 func newFromBackup(size int32, storage bool) *model {
 	m := newModel(size, storage)
 	m.Backup, m.Bootstrap = 1, true
@@ -42,9 +42,9 @@ func replacedWithoutMajority() *model {
 }
 
 // look is what a pass sees of the pod. Its address is as unique as it.
-func (f modelFetch) look() membership.Fetch {
-	seen := membership.Fetch{UID: types.UID(f.UID), For: types.UID(f.For), Address: f.UID, MaxMinor: 6}
-	if f.Has {
+func (m modelFetch) look() membership.Fetch {
+	seen := membership.Fetch{UID: types.UID(m.UID), For: types.UID(m.For), Address: m.UID, MaxMinor: 6}
+	if m.Has {
 		seen.Item = &databasev1alpha1.EtcdRestoredBackup{Item: "item", SHA256: "sum", ServerVersion: "3.6.16"}
 	}
 	return seen
@@ -56,8 +56,8 @@ func (m *model) lookAtRestores(e *databasev1alpha1.EtcdCluster, f *fleet) {
 		f.Request = &membership.Request{UID: types.UID(m.Request)}
 	}
 	current := f.situation().Source()
-	for _, one := range m.Fetches {
-		switch pod := one.look(); {
+	for _, fetche := range m.Fetches {
+		switch pod := fetche.look(); {
 		case pod.For == current:
 			f.Fetch = pod
 		case f.Request != nil && pod.For == f.Request.UID:
@@ -68,13 +68,13 @@ func (m *model) lookAtRestores(e *databasev1alpha1.EtcdCluster, f *fleet) {
 	}
 }
 
-// isReplacing reports whether a restore is on record: it stops the members of before, and what they had is given up.
+// isReplacing reports whether a restore is recorded: it stops the earlier members, and what they had is given up.
 func (m *model) isReplacing() bool {
 	record := m.Status.Membership
 	return record != nil && record.Restore != nil && record.Restore.RestoreUID != ""
 }
 
-// restore has a member that is to begin with the backup get it from the pod that its permit names, as the launcher does. It waits
+// restore has a member that is to start with the backup get it from the pod that its permit names, as the launcher does. It waits
 // while that pod is not there.
 func (m *model) restore(i int, permit launcher.Permit) (waits bool, err error) {
 	v := &m.Volumes[i]
@@ -82,7 +82,7 @@ func (m *model) restore(i int, permit launcher.Permit) (waits bool, err error) {
 	case v.ID != 0 || v.Restored:
 		return false, nil
 	case permit.Restore == nil && m.Backup > 0 && permit.State == launcher.StateNew:
-		return true, broken("a member begins without the backup")
+		return true, broken("a member starts without the backup")
 	case permit.Restore == nil:
 		return false, nil
 	case !slices.ContainsFunc(m.Fetches, func(f modelFetch) bool { return f.Has && permit.Restore.URL == "https://"+f.UID+":8443" }):
@@ -91,7 +91,7 @@ func (m *model) restore(i int, permit launcher.Permit) (waits bool, err error) {
 		return true, broken("a backup is restored, and there is data")
 	}
 	if m.Token != permit.Token && m.anotherRuns(i) {
-		return true, broken("a backup is restored beside a member of before")
+		return true, broken("a backup is restored next to an earlier member")
 	}
 	if permit.Token != m.Token { // a cluster of its own
 		m.Raft, m.Token, m.Held = nil, permit.Token, 0
@@ -110,12 +110,12 @@ func (m *model) anotherRuns(i int) bool {
 	return false
 }
 
-// canRestore reports whether the first member is yet to begin with the backup.
+// canRestore reports whether the first member is yet to start with the backup.
 func (m *model) canRestore() bool {
 	return m.Backup > 0 && len(m.Raft) == 0 || m.isReplacing() && !m.Status.Membership.Members[0].Ran
 }
 
-// backupActions are those of the pods of backups, and of a member that begins with one.
+// backupActions are those of the pods of backups, and of a member that starts with one.
 func backupActions() []action {
 	var list []action
 	for i := range 2 {
@@ -135,12 +135,12 @@ func backupActions() []action {
 		}})
 	}
 	return append(list, action{"server 0 is killed after the backup was restored, before it starts", killAfterRestore},
-		action{"the EtcdRestore is told that it has ended", tellRequest})
+		action{"the EtcdRestore is informed that it has ended", showRequest})
 }
 
 func killAfterRestore(m *model) (bool, error) {
-	permit, told := membership.ParsePermit(m.Pods[0].Permit)
-	if m.Faults == 0 || !told || m.Pods[0].Runs || m.Volumes[0].Restored || permit.Pod != m.Pods[0].UID || m.Pods[0].Broken != 0 {
+	permit, reported := membership.ParsePermit(m.Pods[0].Permit)
+	if m.Faults == 0 || !reported || m.Pods[0].Runs || m.Volumes[0].Restored || permit.Pod != m.Pods[0].UID || m.Pods[0].Broken != 0 {
 		return false, nil
 	}
 	if ready, err := m.prepare(0); !ready || err != nil || !m.Volumes[0].Restored {
@@ -150,7 +150,7 @@ func killAfterRestore(m *model) (bool, error) {
 	return true, nil
 }
 
-func tellRequest(m *model) (bool, error) {
+func showRequest(m *model) (bool, error) {
 	if m.Request == "" || m.Status.LastRestore == nil || m.Status.LastRestore.RestoreUID != types.UID(m.Request) {
 		return false, nil
 	}
@@ -158,26 +158,26 @@ func tellRequest(m *model) (bool, error) {
 	return true, nil
 }
 
-func (e *modelEffects) createFetchPod(_ context.Context, _ membership.Situation, source types.UID) error {
-	return e.call(func() error {
-		if !slices.ContainsFunc(e.Fetches, func(f modelFetch) bool { return f.For == string(source) }) {
-			e.Fetches = append(e.Fetches, modelFetch{UID: fmt.Sprintf("f%d", e.model.newID()), For: string(source)})
+func (m *modelEffects) createFetchPod(_ context.Context, _ membership.Situation, source types.UID) error {
+	return m.call(func() error {
+		if !slices.ContainsFunc(m.Fetches, func(f modelFetch) bool { return f.For == string(source) }) {
+			m.Fetches = append(m.Fetches, modelFetch{UID: fmt.Sprintf("f%d", m.model.newID()), For: string(source)})
 		}
 		return nil
 	})
 }
 
-func (e *modelEffects) deleteFetchPod(_ context.Context, pod types.UID) error {
-	return e.call(func() error {
-		e.Fetches = slices.DeleteFunc(e.Fetches, func(f modelFetch) bool { return f.UID == string(pod) })
+func (m *modelEffects) deleteFetchPod(_ context.Context, pod types.UID) error {
+	return m.call(func() error {
+		m.Fetches = slices.DeleteFunc(m.Fetches, func(f modelFetch) bool { return f.UID == string(pod) })
 		return nil
 	})
 }
 
-// confirmRequest asks what is on record now, as the API server would tell.
-func (e *modelEffects) confirmRequest(_ context.Context, request types.UID) error {
-	return e.call(func() error {
-		if e.Request != string(request) {
+// confirmRequest asks what is recorded now, as the API server would show.
+func (m *modelEffects) confirmRequest(_ context.Context, request types.UID) error {
+	return m.call(func() error {
+		if m.Request != string(request) {
 			return errWithdrawn
 		}
 		return nil
@@ -186,8 +186,9 @@ func (e *modelEffects) confirmRequest(_ context.Context, request types.UID) erro
 
 // checkDropped returns an error if the data of the members that the backup takes the place of goes before that is restored.
 func (m *model) checkDropped(i int, permit launcher.Permit) error {
-	if id := m.Volumes[i].DataID; m.isReplacing() && slices.Contains(m.Status.Membership.Restore.KeptDataIDs, id) && slices.Contains(permit.Drop, id) {
-		return broken("the data of before goes before the backup is restored")
+	if id := m.Volumes[i].DataID; m.isReplacing() && slices.Contains(m.Status.Membership.Restore.KeptDataIDs, id) &&
+		slices.Contains(permit.Drop, id) {
+		return broken("the earlier data goes before the backup is restored")
 	}
 	return nil
 }

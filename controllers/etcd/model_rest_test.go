@@ -43,14 +43,16 @@ func (m *model) settle() error {
 	return broken("it does not come to rest: " + m.String())
 }
 
-// atRest reports whether as many voters run as there shall be, of the latest template, and all are on record.
+// atRest reports whether as many voters run as there shall be, of the latest template, and all are recorded.
 func (m *model) atRest() bool {
 	record := m.Status.Membership
-	if record == nil || record.ClusterID == "" || record.Restore != nil || m.isAwaited() || m.Writes < m.Backup || record.Change != nil || len(m.Raft) != int(m.Size) || len(record.Members) != int(m.Size) {
+	if record == nil || record.ClusterID == "" || record.Restore != nil || m.isAwaited() || m.Writes < m.Backup || record.Change != nil ||
+		len(m.Raft) != int(m.Size) || len(record.Members) != int(m.Size) {
 		return false
 	}
-	for i, one := range m.Raft {
-		if one.Learner || m.Pods[ordinalOf(one.Name)].Outdate || !m.runs(ordinalOf(one.Name), one.ID) || m.raft(mustParseID(record.Members[i].ID)) == nil {
+	for i, item := range m.Raft {
+		if item.Learner || m.Pods[ordinalOf(item.Name)].Outdate || !m.runs(ordinalOf(item.Name), item.ID) ||
+			m.raft(mustParseID(record.Members[i].ID)) == nil {
 			return false
 		}
 	}
@@ -74,10 +76,10 @@ func mustParseID(text string) uint64 {
 // no majority: only a human can give up what these pods have.
 func (m *model) isStuckWithoutMemory() bool {
 	voters, left := 0, 0
-	for _, one := range m.Raft {
-		if p := m.Pods[ordinalOf(one.Name)]; !one.Learner {
+	for _, item := range m.Raft {
+		if p := m.Pods[ordinalOf(item.Name)]; !item.Learner {
 			voters++
-			if m.holds(one) && (m.Storage || p.Broken != isKilled || p.Runs) {
+			if m.holds(item) && (m.Storage || p.Broken != isKilled || p.Runs) {
 				left++
 			}
 		}
@@ -88,10 +90,10 @@ func (m *model) isStuckWithoutMemory() bool {
 // hasMajority reports whether a majority of the voters has its data, or none has met yet: only then does it heal by itself.
 func (m *model) hasMajority() bool {
 	voters, having := 0, 0
-	for _, one := range m.Raft {
-		if !one.Learner {
+	for _, item := range m.Raft {
+		if !item.Learner {
 			voters++
-			if m.holds(one) {
+			if m.holds(item) {
 				having++
 			}
 		}
@@ -107,7 +109,7 @@ func (m *model) canHeal() bool {
 	return m.hasMajority() && !m.isStuckWithoutMemory() || isHelped || isNotFormed && m.held() == 0
 }
 
-// isRecovering reports whether a recovery is on record, from a member that has its data.
+// isRecovering reports whether a recovery is recorded, from a member that has its data.
 func (m *model) isRecovering() bool {
 	record := m.Status.Membership
 	return record != nil && record.Change != nil && record.Change.Type == databasev1alpha1.EtcdRecover &&

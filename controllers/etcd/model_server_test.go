@@ -31,71 +31,71 @@ type modelEffects struct {
 }
 
 // call does one call, unless the pass is killed at it.
-func (e *modelEffects) call(do func() error) error {
-	e.calls++
-	if e.calls == e.dieAt && !e.after {
+func (m *modelEffects) call(do func() error) error {
+	m.calls++
+	if m.calls == m.dieAt && !m.after {
 		return errCrashed
 	}
 	err := do()
-	if e.calls == e.dieAt {
+	if m.calls == m.dieAt {
 		return errCrashed
 	}
 	return err
 }
 
-func (e *modelEffects) save(context.Context) error {
-	return e.call(func() error {
-		if e.version != e.Version {
+func (m *modelEffects) save(context.Context) error {
+	return m.call(func() error {
+		if m.version != m.Version {
 			return errors.New("the object has changed")
 		}
-		e.Version++
-		e.version = e.Version
-		e.setStatus(e.object.Status.DeepCopy())
-		e.object.Status = *e.Status.DeepCopy() // as the server's answer replaces what the pass held
+		m.Version++
+		m.version = m.Version
+		m.setStatus(m.object.Status.DeepCopy())
+		m.object.Status = *m.Status.DeepCopy() // as the server's answer replaces what the pass held
 		return nil
 	})
 }
 
-func (e *modelEffects) newID() string { return fmt.Sprintf("i%d", e.model.newID()) }
+func (m *modelEffects) newID() string { return fmt.Sprintf("i%d", m.model.newID()) }
 
-func (e *modelEffects) deletePod(_ context.Context, name string, asSeen bool) error {
-	return e.call(func() error {
-		if asSeen && e.hasChanged(ordinalOf(name)) {
+func (m *modelEffects) deletePod(_ context.Context, name string, asSeen bool) error {
+	return m.call(func() error {
+		if asSeen && m.hasChanged(ordinalOf(name)) {
 			return errPodChanged
 		}
-		return e.removeExactly(ordinalOf(name))
+		return m.removeExactly(ordinalOf(name))
 	})
 }
 
 // seenPod is the pod at that ordinal as a sleeper has seen it.
-func (e *modelEffects) seenPod(i int) membership.Pod {
-	one, _ := e.seen.Find(e.spec().MemberName(int32(i))) //nolint:gosec // at most 5
+func (m *modelEffects) seenPod(i int) membership.Pod {
+	one, _ := m.seen.Find(m.spec().MemberName(int32(i))) //nolint:gosec // at most 5
 	return one.Pod
 }
 
 // removeExactly removes the pod that was looked at, and no other that came in its place.
-func (e *modelEffects) removeExactly(i int) error {
-	if e.seen != nil && e.seenPod(i).UID != types.UID(e.Pods[i].UID) {
+func (m *modelEffects) removeExactly(i int) error {
+	if m.seen != nil && m.seenPod(i).UID != types.UID(m.Pods[i].UID) {
 		return errors.New("the pod is another")
 	}
-	e.removePod(i)
+	m.removePod(i)
 	return nil
 }
 
-func (e *modelEffects) evictPod(_ context.Context, name string) error {
-	return e.call(func() error {
-		if !e.sparesPod() {
+func (m *modelEffects) evictPod(_ context.Context, name string) error {
+	return m.call(func() error {
+		if !m.sparesPod() {
 			return errNoneToSpare
 		}
-		return e.removeExactly(ordinalOf(name))
+		return m.removeExactly(ordinalOf(name))
 	})
 }
 
 // sparesPod reports whether the budget has a pod to spare: there are three voters or more, and all pods run.
 func (m *model) sparesPod() bool {
 	voters := 0
-	for _, one := range m.Status.Membership.Members {
-		if one.Ran || !one.Joined {
+	for _, member := range m.Status.Membership.Members {
+		if member.Ran || !member.Joined {
 			voters++
 		}
 	}
@@ -107,13 +107,13 @@ func (m *model) sparesPod() bool {
 	return voters >= 3
 }
 
-func (e *modelEffects) writePermit(_ context.Context, name, permit string, _ types.UID) error {
-	return e.call(func() error {
+func (m *modelEffects) writePermit(_ context.Context, name, permit string, _ types.UID) error {
+	return m.call(func() error {
 		i := ordinalOf(name)
-		if p := e.Pods[i]; e.seen != nil && (e.seenPod(i).UID != types.UID(p.UID) || e.seenPod(i).Permit != p.Permit) {
+		if p := m.Pods[i]; m.seen != nil && (m.seenPod(i).UID != types.UID(p.UID) || m.seenPod(i).Permit != p.Permit) {
 			return errors.New("the pod has changed")
 		}
-		e.Pods[i].Permit = permit
+		m.Pods[i].Permit = permit
 		return nil
 	})
 }
@@ -149,12 +149,12 @@ func (s *modelServer) Look(context.Context) membership.View {
 	return view
 }
 
-// index is the last entry of the log. One that forms the cluster begins with the list of its members.
-func (v modelData) index() uint64 {
-	if v.Formed {
-		return uint64(membership.MaxSize + v.Writes) //nolint:gosec // small
+// index is the last entry of the log. One that forms the cluster starts with the list of its members.
+func (m modelData) index() uint64 {
+	if m.Formed {
+		return uint64(membership.MaxSize + m.Writes) //nolint:gosec // small
 	}
-	return uint64(v.Writes) //nolint:gosec // small
+	return uint64(m.Writes) //nolint:gosec // small
 }
 
 // clusterID of the cluster with that token, which newID has made.
@@ -164,11 +164,11 @@ func clusterID(token string) uint64 {
 }
 
 // hears reports whether a server serves clients, and hears of a majority.
-func (s *modelServer) hears() bool {
-	return s.Pods[s.ordinal].Serves && s.Volumes[s.ordinal].Token == s.Token && s.hasQuorum()
+func (m *modelServer) hears() bool {
+	return m.Pods[m.ordinal].Serves && m.Volumes[m.ordinal].Token == m.Token && m.hasQuorum()
 }
 
-// LookAtWaiting tells of the data that it runs with.
+// LookAtWaiting reports the data that it runs with.
 func (s *modelServer) LookAtWaiting(context.Context) (membership.View, error) {
 	m, v := s.model, s.Volumes[s.ordinal]
 	if !m.Pods[s.ordinal].Runs || v.ID == 0 {
@@ -191,9 +191,9 @@ func (m *model) leader() uint64 {
 	if one := m.raft(m.Lead); one != nil && !one.Learner && m.runs(ordinalOf(one.Name), one.ID) {
 		return one.ID
 	}
-	for _, one := range m.Raft {
-		if !one.Learner && m.runs(ordinalOf(one.Name), one.ID) {
-			return one.ID
+	for _, item := range m.Raft {
+		if !item.Learner && m.runs(ordinalOf(item.Name), item.ID) {
+			return item.ID
 		}
 	}
 	return 0
@@ -201,15 +201,15 @@ func (m *model) leader() uint64 {
 
 var errNoQuorum = errors.New("no majority")
 
-func (s *modelServer) Members(context.Context) ([]membership.ListedMember, error) {
-	if !s.hears() {
+func (m *modelServer) Members(context.Context) ([]membership.ListedMember, error) {
+	if !m.hears() {
 		return nil, errNoQuorum
 	}
 	var list []membership.ListedMember
-	for _, one := range s.Raft {
-		listed := membership.ListedMember{ID: one.ID, PeerURL: s.spec().PeerURL(one.Name), IsLearner: one.Learner}
-		if one.Started {
-			listed.Name = one.Name
+	for _, item := range m.Raft {
+		listed := membership.ListedMember{ID: item.ID, PeerURL: m.spec().PeerURL(item.Name), IsLearner: item.Learner}
+		if item.Started {
+			listed.Name = item.Name
 		}
 		list = append(list, listed)
 	}
@@ -217,21 +217,21 @@ func (s *modelServer) Members(context.Context) ([]membership.ListedMember, error
 }
 
 // change does a change of the members, which takes a majority.
-func (s *modelServer) change(do func() error) error {
-	return s.call(func() error {
-		if !s.hears() || !s.write() {
+func (m *modelServer) change(do func() error) error {
+	return m.call(func() error {
+		if !m.hears() || !m.write() {
 			return errNoQuorum
 		}
 		return do()
 	})
 }
 
-func (s *modelServer) AddLearner(_ context.Context, peerURL string) (id uint64, err error) {
-	err = s.change(func() error {
+func (m *modelServer) AddLearner(_ context.Context, peerURL string) (id uint64, err error) {
+	err = m.change(func() error {
 		for ordinal := range int32(membership.MaxSize) {
-			if name := s.spec().MemberName(ordinal); s.spec().PeerURL(name) == peerURL {
-				id = uint64(s.model.newID()) //nolint:gosec // small
-				s.Raft = append(s.Raft, modelMember{ID: id, Name: name, Learner: true})
+			if name := m.spec().MemberName(ordinal); m.spec().PeerURL(name) == peerURL {
+				id = uint64(m.model.newID()) //nolint:gosec // small
+				m.Raft = append(m.Raft, modelMember{ID: id, Name: name, Learner: true})
 			}
 		}
 		return nil
@@ -265,13 +265,13 @@ func (s *modelServer) Remove(_ context.Context, id uint64) error {
 	})
 }
 
-func (s *modelServer) Promote(_ context.Context, id uint64) error {
-	return s.change(func() error {
-		one := s.raft(id)
+func (m *modelServer) Promote(_ context.Context, id uint64) error {
+	return m.change(func() error {
+		one := m.raft(id)
 		if one == nil || !one.Learner {
 			return nil
 		}
-		if !s.runs(ordinalOf(one.Name), id) {
+		if !m.runs(ordinalOf(one.Name), id) {
 			return wire.ErrLearnerBehind
 		}
 		one.Learner = false
@@ -279,12 +279,12 @@ func (s *modelServer) Promote(_ context.Context, id uint64) error {
 	})
 }
 
-func (s *modelServer) MoveLeader(_ context.Context, to uint64) error {
-	return s.call(func() error {
-		if !s.hears() {
+func (m *modelServer) MoveLeader(_ context.Context, to uint64) error {
+	return m.call(func() error {
+		if !m.hears() {
 			return errNoQuorum
 		}
-		s.Lead = to
+		m.Lead = to
 		return nil
 	})
 }

@@ -114,11 +114,11 @@ func (m *model) podMistake() int {
 }
 
 // imageOf is the image of a pod.
-func (p modelPod) imageOf() string {
-	if p.Broken == cannotBePulled {
+func (m modelPod) imageOf() string {
+	if m.Broken == cannotBePulled {
 		return missingImage
 	}
-	return modelImages[1+p.Minor]
+	return modelImages[1+m.Minor]
 }
 
 // checkVersions returns an error if a server runs an earlier version than the members have agreed on: it cannot read their data.
@@ -187,6 +187,6 @@ func (m *model) hasMistakes() bool {
 }
 
 // hasChanged reports whether the version of a pod is not the one that a sleeper has seen: each report of its kubelet is another.
-func (e *modelEffects) hasChanged(i int) bool {
-	return e.seen != nil && e.seenPods[i] != e.Pods[i]
+func (m *modelEffects) hasChanged(i int) bool {
+	return m.seen != nil && m.seenPods[i] != m.Pods[i]
 }

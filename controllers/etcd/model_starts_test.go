@@ -15,7 +15,7 @@ func formed(members, size int32, storage bool) *model {
 	return m
 }
 
-// outdated returns a cluster whose pods are all to be made anew, while nodes are drained.
+// outdated returns a cluster whose pods are all to be recreated, while nodes are drained.
 func outdated(size int32, storage bool) *model {
 	m := formed(size, size, storage)
 	m.Drains = 2
@@ -50,7 +50,7 @@ func lostMajority(size int32) *model {
 // lostWhileForming returns a cluster whose members have met while the operator was away. Then two have lost their volumes.
 func lostWhileForming() *model {
 	m := newModel(3, true)
-	for range 4 { // Form, and one pass for each member that begins
+	for range 4 { // Form, and one pass for each member that starts
 		if _, err := runPass(0, false)(m); err != nil {
 			panic(err)
 		}

@@ -37,7 +37,7 @@ type modelFacts struct {
 	Pods     [membership.MaxSize]modelPod // by ordinal; without a UID there is none
 	Volumes  [membership.MaxSize]modelData
 	Claims   [membership.MaxSize]int // of the volumes, by ordinal
-	Token    string                  // of the cluster that they form; one of before has no majority
+	Token    string                  // of the cluster that they form; one earlier has no majority
 	Lead     uint64                  // the member to whom the lead was moved last
 	Writes   int                     // that were confirmed
 	IDs      int                     // that were given to members, data directories and pods
@@ -48,12 +48,12 @@ type modelFacts struct {
 	Allowed  string                  // the token that one has allowed
 	// Recovered is the recovery after which a server served.
 	Recovered string
-	// Held is how many writes are never lost: those of the member that a recovery went on from.
+	// Held is how many writes are never lost: those of the member that a recovery continued from.
 	Held int
-	// Backup is how many writes the backup has that the cluster begins with; 0 if it begins with none. Fetches are its pods.
+	// Backup is how many writes the backup has that the cluster starts with; 0 if it starts with none. Fetches are its pods.
 	Backup    int
 	Bootstrap bool
-	// Request is an EtcdRestore that may begin; empty if there is none.
+	// Request is an EtcdRestore that may start; empty if there is none.
 	Request string
 	// Minor versions, counted from 3.6 on: the one that is wanted, that of the StatefulSet's template, and the one that the members
 	// have agreed on.
@@ -75,13 +75,13 @@ type modelFacts struct {
 
 type modelPod struct {
 	UID     string
-	Permit  string // what it was told when it may start
+	Permit  string // what it was shown when it may start
 	Runs    bool
 	Ran     bool   // its container was started at some time
 	Broken  int    // what is wrong with the template that it was made from
 	Serves  bool   // it answers clients: it has seen a majority since it runs
 	Lost    string // data directory that it has not found
-	Began   string // data directory with which it began, empty
+	Started string // data directory with which it started, empty
 	Outdate bool
 	Minor   int // that its server runs
 	Kills   int // of its server, for memory
@@ -92,9 +92,9 @@ type modelData struct {
 	DataID string
 	ID     uint64 // the member that the data is of; 0 before it has met the others
 	Token  string // of the cluster that it is a member of
-	Formed bool   // its log begins with the members that form the cluster
+	Formed bool   // its log starts with the members that form the cluster
 	Writes int    // that it has
-	Old    bool   // a copy of before
+	Old    bool   // an earlier copy
 	// Restored: the backup is in it, whole.
 	Restored bool
 	Forced   string // the last recovery in which it was made a cluster of one, if the launcher came to note it
@@ -104,7 +104,7 @@ type modelMember struct {
 	ID      uint64
 	Name    string
 	Learner bool
-	Started bool // it has told the others its name
+	Started bool // it has given the others its name
 	// Voted is set once a majority was counted with it: its data must then be found again wherever it runs.
 	Voted bool
 }
@@ -212,10 +212,10 @@ func ordinalOf(name string) int { return int(membership.Ordinal(name)) }
 // hasQuorum reports whether a majority of the voters runs.
 func (m *model) hasQuorum() bool {
 	voters, running := 0, 0
-	for _, one := range m.Raft {
-		if !one.Learner {
+	for _, item := range m.Raft {
+		if !item.Learner {
 			voters++
-			if m.runs(ordinalOf(one.Name), one.ID) {
+			if m.runs(ordinalOf(item.Name), item.ID) {
 				running++
 			}
 		}
@@ -241,21 +241,21 @@ func (m *model) write() bool {
 
 // check returns which promise is broken.
 func (m *model) check() error {
-	for _, one := range m.Raft {
-		v := m.Volumes[ordinalOf(one.Name)]
-		if one.Voted && m.runs(ordinalOf(one.Name), one.ID) && v.Writes == 0 && m.Writes > 0 {
-			return broken(one.Name + " runs under an ID that has voted, without its data")
+	for _, item := range m.Raft {
+		v := m.Volumes[ordinalOf(item.Name)]
+		if item.Voted && m.runs(ordinalOf(item.Name), item.ID) && v.Writes == 0 && m.Writes > 0 {
+			return broken(item.Name + " runs under an ID that has voted, without its data")
 		}
 	}
 	if m.held() < m.Held {
-		return broken("writes are lost that the member had from which the cluster went on")
+		return broken("writes are lost that the member had from which the cluster continued")
 	}
 	if err := errors.Join(m.checkBackedUp(), m.checkVersions()); err != nil {
 		return err
 	}
 	learners := 0
-	for _, one := range m.Raft {
-		if one.Learner {
+	for _, item := range m.Raft {
+		if item.Learner {
 			learners++
 		}
 	}
@@ -309,25 +309,25 @@ func (m *model) prepare(i int) (bool, error) {
 	return !waits, err
 }
 
-// checkData is the launcher's: it reports whether there is the data that the permit allows, and begins an empty directory where that is
+// checkData is the launcher's: it reports whether there is the data that the permit allows, and starts an empty directory where that is
 // allowed.
 func (m *model) checkData(i int, permit launcher.Permit) (bool, error) {
 	p, v := &m.Pods[i], &m.Volumes[i]
 	switch {
 	case v.DataID == permit.Data && (!permit.Ran || v.ID != 0):
 		return true, nil
-	case permit.Fresh && !permit.Ran && p.Began != permit.Data:
+	case permit.Fresh && !permit.Ran && p.Started != permit.Data:
 		if err := m.checkDropped(i, permit); err != nil {
 			return false, err
 		}
-		*v, p.Began = modelData{DataID: permit.Data, Token: permit.Token}, permit.Data
+		*v, p.Started = modelData{DataID: permit.Data, Token: permit.Token}, permit.Data
 		return true, nil
 	}
 	p.Lost = permit.Data
 	return false, nil
 }
 
-// force makes the member with that volume a cluster of one, as a server does that nobody reaches, unless it was noted that this
+// force makes the member with that volume a cluster of one, as a server does that no one reaches, unless it was noted that this
 // recovery has done so.
 func (m *model) force(i int, recovery string) error {
 	v, name := m.Volumes[i], m.spec().MemberName(int32(i)) //nolint:gosec // at most 5
@@ -346,7 +346,7 @@ func (m *model) force(i int, recovery string) error {
 	}
 	for _, other := range m.Raft {
 		if other.ID != v.ID && m.runs(ordinalOf(other.Name), other.ID) {
-			return broken(name + " is made a cluster of one beside " + other.Name)
+			return broken(name + " is made a cluster of one next to " + other.Name)
 		}
 	}
 	m.Raft = []modelMember{*m.raft(v.ID)}
@@ -357,9 +357,9 @@ func (m *model) force(i int, recovery string) error {
 // held is how many writes some member has.
 func (m *model) held() int {
 	held := 0
-	for _, one := range m.Raft {
-		if m.holds(one) {
-			held = max(held, m.Volumes[ordinalOf(one.Name)].Writes)
+	for _, item := range m.Raft {
+		if m.holds(item) {
+			held = max(held, m.Volumes[ordinalOf(item.Name)].Writes)
 		}
 	}
 	return held
@@ -374,10 +374,10 @@ func (m *model) holds(one modelMember) bool {
 // keepsWrites reports whether a majority of the voters has all writes that were confirmed.
 func (m *model) keepsWrites() bool {
 	voters, having := 0, 0
-	for _, one := range m.Raft {
-		if !one.Learner {
+	for _, item := range m.Raft {
+		if !item.Learner {
 			voters++
-			if m.holds(one) && m.Volumes[ordinalOf(one.Name)].Writes == m.Writes {
+			if m.holds(item) && m.Volumes[ordinalOf(item.Name)].Writes == m.Writes {
 				having++
 			}
 		}
@@ -385,22 +385,23 @@ func (m *model) keepsWrites() bool {
 	return having > voters/2
 }
 
-// meet gives a server that has begun its ID: when all that form the cluster are there, or when the others have added it.
+// meet gives a server that has started its ID: when all that form the cluster are there, or when the others have added it.
 func (m *model) meet(i int, permit launcher.Permit) {
 	name := m.spec().MemberName(int32(i)) //nolint:gosec // at most 5
 	if permit.State == launcher.StateExisting {
-		for _, one := range m.Raft {
-			if one.Name == name && membership.FormatID(one.ID) == permit.MemberID && !one.Started && len(permit.InitialCluster) == len(m.Raft) {
-				m.Volumes[i].ID = one.ID
-				m.raft(one.ID).Started = true
+		for _, item := range m.Raft {
+			if item.Name == name && membership.FormatID(item.ID) == permit.MemberID && !item.Started && len(permit.InitialCluster) == len(m.Raft) {
+				m.Volumes[i].ID = item.ID
+				m.raft(item.ID).Started = true
 				return
 			}
 		}
-		m.Pods[i].Runs = false // it waits for the others to wait for it; etcd compares the list that it was told with theirs, and ends
+		m.Pods[i].Runs = false // it waits for the others to wait for it; etcd compares the list that it was reported with theirs, and ends
 		return
 	}
-	if record := m.Status.Membership; permit.Token != m.Token && record != nil && permit.Token == record.Token { // nobody meets the former ones
-		m.Token, m.Raft, m.Writes = permit.Token, nil, m.Volumes[i].Writes // of a backup, if it began with one
+	// no one meets the former ones
+	if record := m.Status.Membership; permit.Token != m.Token && record != nil && permit.Token == record.Token {
+		m.Token, m.Raft, m.Writes = permit.Token, nil, m.Volumes[i].Writes // of a backup, if it started with one
 	}
 	if permit.Token != m.Token {
 		return
@@ -410,10 +411,10 @@ func (m *model) meet(i int, permit launcher.Permit) {
 			m.Raft = append(m.Raft, modelMember{ID: uint64(m.newID()), Name: strings.Split(peer, "=")[0]}) //nolint:gosec // small
 		}
 	}
-	for _, one := range m.Raft {
-		if one.Name == name {
-			m.Volumes[i].ID, m.Volumes[i].Formed = one.ID, true
-			m.raft(one.ID).Started = true
+	for _, item := range m.Raft {
+		if item.Name == name {
+			m.Volumes[i].ID, m.Volumes[i].Formed = item.ID, true
+			m.raft(item.ID).Started = true
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 type modelBackup struct {
 	UID, Name, Token string
 	Complete, Failed bool
-	// Began: its pod runs. Must is how many writes were acknowledged by then.
-	Began bool
-	Must  int
+	// Started: its pod runs. Must is how many writes were acknowledged by then.
+	Started bool
+	Must    int
 	// Barrier is how many were committed, by a linearizable read after that; -1 before it.
 	Barrier int
 }
@@ -27,7 +27,8 @@ var (
 )
 
 // changesBackups are the steps that make and delete what has to do with backups.
-var changesBackups = []membership.Verb{membership.CreateFetchPod, membership.DeleteFetchPod, membership.CreateUpgradeBackup, membership.DeleteUpgradeBackup}
+var changesBackups = []membership.Verb{membership.CreateFetchPod, membership.DeleteFetchPod, membership.CreateUpgradeBackup,
+	membership.DeleteUpgradeBackup}
 
 // upgrading is a cluster at rest that is backed up by a schedule, and is to go to the next minor version.
 func upgrading(size int32) *model {
@@ -48,8 +49,8 @@ func minorOf(text string) int {
 // agree has the members use a later version once all of them run it, as etcd does.
 func (m *model) agree() {
 	least := len(modelVersions) - 1
-	for _, one := range m.Raft {
-		if i := ordinalOf(one.Name); m.runs(i, one.ID) {
+	for _, item := range m.Raft {
+		if i := ordinalOf(item.Name); m.runs(i, item.ID) {
 			least = min(least, m.Pods[i].Minor)
 		} else {
 			return
@@ -72,8 +73,8 @@ func (m *model) checkBackedUp() error {
 
 // isUpgraded reports whether all members run the version that is wanted, and nothing of the upgrade is left.
 func (m *model) isUpgraded() bool {
-	for _, one := range m.Raft {
-		if m.Pods[ordinalOf(one.Name)].Minor != m.Wanted {
+	for _, item := range m.Raft {
+		if m.Pods[ordinalOf(item.Name)].Minor != m.Wanted {
 			return false
 		}
 	}
@@ -104,9 +105,9 @@ func (m *model) isBackupUnderWay() bool {
 // upgradeActions are those of the backup before an upgrade. It takes as long as all that happens before it ends.
 func upgradeActions() []action {
 	list := []action{
-		{"the backup before the upgrade begins", beginBackup},
+		{"the backup before the upgrade starts", startBackup},
 		{"a write while the backup before the upgrade is made", func(m *model) (bool, error) {
-			return m.isBackupUnderWay() && m.Upgrade.Began && m.Writes == m.Upgrade.Must && m.write(), nil
+			return m.isBackupUnderWay() && m.Upgrade.Started && m.Writes == m.Upgrade.Must && m.write(), nil
 		}},
 		{"the backup before the upgrade learns what is committed", learnCommitted},
 		{"the backup before the upgrade fails", func(m *model) (bool, error) {
@@ -138,17 +139,17 @@ func upgradeActions() []action {
 	return list
 }
 
-func beginBackup(m *model) (bool, error) {
-	if !m.isBackupUnderWay() || m.Upgrade.Began {
+func startBackup(m *model) (bool, error) {
+	if !m.isBackupUnderWay() || m.Upgrade.Started {
 		return false, nil
 	}
-	m.Upgrade.Began, m.Upgrade.Must, m.Upgrade.Barrier = true, m.Writes, -1
+	m.Upgrade.Started, m.Upgrade.Must, m.Upgrade.Barrier = true, m.Writes, -1
 	return true, nil
 }
 
 // learnCommitted is a linearizable read, which takes a majority.
 func learnCommitted(m *model) (bool, error) {
-	if !m.isBackupUnderWay() || !m.Upgrade.Began || m.Upgrade.Barrier >= 0 || !m.hasQuorum() {
+	if !m.isBackupUnderWay() || !m.Upgrade.Started || m.Upgrade.Barrier >= 0 || !m.hasQuorum() {
 		return false, nil
 	}
 	m.Upgrade.Barrier = m.Writes
@@ -158,7 +159,7 @@ func learnCommitted(m *model) (bool, error) {
 // readMember has the backup read a member that has what was committed.
 func readMember(i int) func(*model) (bool, error) {
 	return func(m *model) (bool, error) {
-		if !m.isBackupUnderWay() || !m.Upgrade.Began || m.Upgrade.Barrier < 0 || !m.isFitToRead(i) || m.Volumes[i].Writes < m.Upgrade.Barrier {
+		if !m.isBackupUnderWay() || !m.Upgrade.Started || m.Upgrade.Barrier < 0 || !m.isFitToRead(i) || m.Volumes[i].Writes < m.Upgrade.Barrier {
 			return false, nil
 		}
 		if m.Volumes[i].Writes < m.Upgrade.Must {
@@ -189,28 +190,28 @@ func upgradingWithOneBehind() *model {
 	return m
 }
 
-func (e *modelEffects) readBackups(context.Context) (list []membership.Backup, err error) {
-	err = e.call(func() error {
-		list = e.lookAtBackups()
+func (m *modelEffects) readBackups(context.Context) (list []membership.Backup, err error) {
+	err = m.call(func() error {
+		list = m.lookAtBackups()
 		return nil
 	})
 	return list, err
 }
 
-func (e *modelEffects) createUpgradeBackup(_ context.Context, name, _ string) error {
-	return e.call(func() error {
-		if e.Upgrade.UID == "" {
-			e.Upgrade = modelBackup{UID: fmt.Sprintf("b%d", e.model.newID()), Name: name, Token: e.object.Status.Membership.Token}
+func (m *modelEffects) createUpgradeBackup(_ context.Context, name, _ string) error {
+	return m.call(func() error {
+		if m.Upgrade.UID == "" {
+			m.Upgrade = modelBackup{UID: fmt.Sprintf("b%d", m.model.newID()), Name: name, Token: m.object.Status.Membership.Token}
 		}
 		return nil
 	})
 }
 
-func (e *modelEffects) deleteUpgradeBackup(_ context.Context, name string) error {
-	return e.call(func() error {
-		for _, one := range e.lookedAt() {
-			if one.Name == name && string(one.UID) == e.Upgrade.UID {
-				e.Upgrade = modelBackup{}
+func (m *modelEffects) deleteUpgradeBackup(_ context.Context, name string) error {
+	return m.call(func() error {
+		for _, item := range m.lookedAt() {
+			if item.Name == name && string(item.UID) == m.Upgrade.UID {
+				m.Upgrade = modelBackup{}
 			}
 		}
 		return nil
@@ -218,9 +219,9 @@ func (e *modelEffects) deleteUpgradeBackup(_ context.Context, name string) error
 }
 
 // lookedAt are the EtcdBackups that the pass has seen.
-func (e *modelEffects) lookedAt() []membership.Backup {
-	if e.seen != nil {
-		return e.seen.Backups
+func (m *modelEffects) lookedAt() []membership.Backup {
+	if m.seen != nil {
+		return m.seen.Backups
 	}
-	return e.lookAtBackups()
+	return m.lookAtBackups()
 }

@@ -24,8 +24,10 @@ func podOn(node string, reported ...corev1.ContainerStatus) corev1.Pod {
 }
 
 var (
-	waits   = corev1.ContainerStatus{Name: config.AppName, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}
-	loops   = corev1.ContainerStatus{Name: config.AppName, RestartCount: 1, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
+	waits = corev1.ContainerStatus{Name: config.AppName,
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}
+	loops = corev1.ContainerStatus{Name: config.AppName, RestartCount: 1,
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
 	started = corev1.ContainerStatus{Name: config.AppName, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 )
 
@@ -56,7 +58,8 @@ func TestAPodProvablyNeverRan(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api := fake.NewClientBuilder().WithObjects(&ready, &silent).WithInterceptorFuncs(interceptor.Funcs{
-				Get: func(ctx context.Context, api ctrlclient.WithWatch, key ctrlclient.ObjectKey, obj ctrlclient.Object, o ...ctrlclient.GetOption) error {
+				Get: func(ctx context.Context, api ctrlclient.WithWatch, key ctrlclient.ObjectKey, obj ctrlclient.Object,
+					o ...ctrlclient.GetOption) error {
 					if c.err != nil {
 						return c.err
 					}

@@ -135,7 +135,7 @@ func (p *pass) look(ctx context.Context) {
 	}
 }
 
-// formerData are the names of the claims that a member has begun on.
+// formerData are the names of the claims that a member has started on.
 func formerData(claims map[string]*corev1.PersistentVolumeClaim) []string {
 	var names []string
 	for _, claim := range claims {

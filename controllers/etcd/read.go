@@ -29,7 +29,7 @@ type inputs struct {
 	// peers are the certificates to publish now; peersChange says why they are others than before.
 	peers       config.PeerCertificates
 	peersChange string
-	// lost says what must be mended before anything is written; nil if there is nothing.
+	// lost says what must be repaired before anything is written; nil if there is nothing.
 	lost *membership.Step
 	// certificates are those that clients are shown, with tls.
 	certificates pki.Certificates
@@ -80,7 +80,8 @@ func (p *pass) readInputs(ctx context.Context) (err error) {
 	if in.backups, err = listBackups(ctx, p.Client, p.cluster.Namespace); err != nil {
 		return err
 	}
-	if in.claims, err = converge.ListClaims(ctx, p.Client, ctrlclient.ObjectKeyFromObject(p.cluster), config.AppName, config.DataVolume); err != nil {
+	if in.claims, err = converge.ListClaims(ctx, p.Client, ctrlclient.ObjectKeyFromObject(p.cluster), config.AppName,
+		config.DataVolume); err != nil {
 		return err
 	}
 	if !isCopied {
@@ -93,15 +94,15 @@ func (p *pass) readInputs(ctx context.Context) (err error) {
 	return err
 }
 
-// recallTemplate has the pods of a StatefulSet that is being made anew tell what it was made from.
-func (in *inputs) recallTemplate() {
-	if in.set.UID == "" && len(in.pods) > 0 {
-		in.set.Spec.Template = converge.TemplateOf(&in.pods[0])
+// recallTemplate has the pods of a StatefulSet that is being recreated say what it was made from.
+func (i *inputs) recallTemplate() {
+	if i.set.UID == "" && len(i.pods) > 0 {
+		i.set.Spec.Template = converge.TemplateOf(&i.pods[0])
 	}
 }
 
-// listPods returns the pods of the members: those of the StatefulSet, and those that one made anew is yet to take back. Others under
-// our labels are nobody's.
+// listPods returns the pods of the members: those of the StatefulSet, and those that one recreated is yet to take back. Others under
+// our labels are no one's.
 func (p *pass) listPods(ctx context.Context) ([]corev1.Pod, error) {
 	all, err := p.ListPods(ctx, p.cluster, config.AppName)
 	var own []corev1.Pod
@@ -118,7 +119,7 @@ func (p *pass) listPods(ctx context.Context) ([]corev1.Pod, error) {
 }
 
 // isRecorded reports whether a pod was permitted to start as the member that is recorded under its name. Such a pod is the member's
-// whoever the cache says it belongs to.
+// anyone who the cache says it belongs to.
 func (p *pass) isRecorded(pod *corev1.Pod) bool {
 	permit, permitted := membership.ParsePermit(pod.Annotations[config.AnnotationPermit])
 	return permitted && permit.Pod == string(pod.UID) && p.cluster.Status.Membership != nil &&
@@ -128,6 +129,6 @@ func (p *pass) isRecorded(pod *corev1.Pod) bool {
 }
 
 // allPods are those of the members and of backups.
-func (in *inputs) allPods() []corev1.Pod {
-	return slices.Concat(in.fetches, in.pods)
+func (i *inputs) allPods() []corev1.Pod {
+	return slices.Concat(i.fetches, i.pods)
 }

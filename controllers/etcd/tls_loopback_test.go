@@ -55,7 +55,8 @@ func startSecured(t *testing.T, e *databasev1alpha1.EtcdCluster, dir string) *ex
 	}
 	peer := fmt.Sprintf("http://%s:%d", securedAddress, wire.PeerPort)
 	client := config.Resolve(e, &appsv1.StatefulSet{}, nil).ClientURL(securedAddress)
-	args := []string{"--name=e-0", "--data-dir=" + t.TempDir(), "--log-level=error", "--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+	args := []string{"--name=e-0", "--data-dir=" + t.TempDir(), "--log-level=error", "--listen-peer-urls=" + peer,
+		"--initial-advertise-peer-urls=" + peer,
 		"--initial-cluster=e-0=" + peer, "--listen-client-urls=" + client, "--advertise-client-urls=" + client}
 	for _, argument := range argumentsOf(t, e) {
 		if strings.Contains(argument, certificatesDir) || argument == "--client-cert-auth" {

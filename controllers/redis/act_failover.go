@@ -31,7 +31,7 @@ func (p *pass) makeMaster(ctx context.Context, name string) error {
 	if !server.Look(ctx).Fenced() {
 		return fmt.Errorf("%s is no longer fenced, or does not answer; another is chosen", candidate.Name)
 	}
-	if err := server.Admit(ctx, config.LoginUsers(), nil); err != nil { // nobody confirms before he is on record
+	if err := server.Admit(ctx, config.LoginUsers(), nil); err != nil { // no one confirms before he is recorded
 		return err
 	}
 	if err := server.Promote(ctx, p.effectiveMinReplicas(candidate)); err != nil {
@@ -41,12 +41,12 @@ func (p *pass) makeMaster(ctx context.Context, name string) error {
 }
 
 // doSwitchOver moves the role of master without losing a write: once fenced, the old master takes no
-// more writes and still feeds its replicas. If this fails half way, nobody is master, and the
+// more writes and still feeds its replicas. If this fails half way, no one is master, and the
 // next pass promotes a node that has all writes, as the old master does.
 func (p *pass) doSwitchOver(ctx context.Context, s topology.Step) error {
 	candidate, _ := p.Find(s.NodeNames[0])
 	old, target := p.masterServer(), p.servers[candidate.Name]
-	// Fenced for one that lags far behind, nobody would take writes, and for nothing.
+	// Fenced for one that lags far behind, no one would take writes, and for nothing.
 	if _, err := p.barrier(ctx, []cachev1alpha1.RedisProcess{candidate.Process()}); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (p *pass) saveIntent(ctx context.Context, s topology.Step) error {
 	if rep := p.redis.Status.Replication; rep != nil {
 		p.redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
 	}
-	if s.Do != topology.SwitchOver { // until then nobody takes writes
+	if s.Do != topology.SwitchOver { // until then no one takes writes
 		status.SetNoMaster(p.redis, s.NodeNames[0]+" is becoming master")
 	}
 	return p.save(ctx)
@@ -178,7 +178,7 @@ func (p *pass) noteRecord(ctx context.Context, s topology.Step, name string) err
 	return nil
 }
 
-// adoptMaster takes a master that was not on record into the record. It may have admitted other nodes than
+// adoptMaster takes a master that was not recorded into the record. It may have admitted other nodes than
 // those that follow it now: it refuses them from then on, and the barrier sees that all writes that they
 // confirmed are with the followers in sync.
 func (p *pass) adoptMaster(ctx context.Context, name string) error {
@@ -240,7 +240,7 @@ func (p *pass) noteMaster(ctx context.Context, master topology.Node, followers [
 	return nil
 }
 
-// saveMaster saves the master on its volume first, then in the status: whoever begins again
+// saveMaster saves the master on its volume first, then in the status: anyone who starts again
 // from the volumes alone must not take the former master's volume for the newest.
 func (p *pass) saveMaster(ctx context.Context, name string) error {
 	p.redis.Status.Master, p.redis.Status.TargetMaster = name, name
@@ -251,7 +251,7 @@ func (p *pass) saveMaster(ctx context.Context, name string) error {
 }
 
 // effectiveMinReplicas returns the W that a master enforces from its promotion on. A new set
-// begins with the W of the spec.
+// starts with the W of the spec.
 func (p *pass) effectiveMinReplicas(candidate topology.Node) int32 {
 	rep := p.redis.Status.Replication
 	switch {

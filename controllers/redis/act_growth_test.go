@@ -49,8 +49,8 @@ func desiredSet(t *testing.T, in children.Inputs) *appsv1ac.StatefulSetApplyConf
 	return nil
 }
 
-// A StatefulSet that is made anew is made as its pods are: they must not be outdated.
-func TestPodsTellWhatAMissingStatefulSetWas(t *testing.T) {
+// A StatefulSet that is recreated is made as its pods are: they must not be outdated.
+func TestPodsShowWhatAMissingStatefulSetWas(t *testing.T) {
 	r, redis := newStampReconciler(t, podMadeBy("gone"))
 	redis.Spec.Storage.Size = resource.MustParse("2Gi")
 	p := r.newPass(redis, nil)
@@ -78,8 +78,8 @@ func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
 		counts int
 	}{
 		{"of an earlier object", podMadeBy("old"), false, 0},
-		{"on record: the cache has not heard that they were taken back", podMadeBy("old"), true, 1},
-		{"of nobody", podMadeBy(""), false, 1},
+		{"recorded: the cache has not heard that they were taken back", podMadeBy("old"), true, 1},
+		{"of no one", podMadeBy(""), false, 1},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			r, _ := newStampReconciler(t, set.DeepCopy(), c.pod)
@@ -95,20 +95,20 @@ func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
 	}
 }
 
-// A StatefulSet made anew takes its pods back one by one: none of them is lost meanwhile.
+// A StatefulSet recreated takes its pods back one by one: none of them is lost meanwhile.
 func TestPodsOnRecord(t *testing.T) {
 	r := fixture.Healthy(2).Redis
 	if !isOnRecord(r, "uid-a-0") || !isOnRecord(r, "uid-a-1") || isOnRecord(r, "uid-a-2") {
-		t.Error("the pods on record are those of the master and the sync set")
+		t.Error("the recorded pods are those of the master and the sync set")
 	}
 	r.Status.Replication = nil
 	if isOnRecord(r, "uid-a-0") {
-		t.Error("nothing is on record")
+		t.Error("nothing is recorded")
 	}
 }
 
 // A pod of a new template may be there before the cache has the StatefulSet of that template. Its master would be switched over,
-// and the pod made anew, once more.
+// and the pod recreated, once more.
 func TestAnOlderCopyOfTheStatefulSetMakesNoPodOutdated(t *testing.T) {
 	known := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(known), cachev1alpha1.AddToScheme(known)); err != nil {

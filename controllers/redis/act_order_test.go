@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// describe tells in words what a request does.
+// describe says in words what a request does.
 func (r request) describe() string {
 	switch r.effect {
 	case saveEffect:
@@ -73,8 +73,8 @@ func masterDies(u *model) {
 	}
 }
 
-// What an operator that begins again must know is written down before the command that
-// makes it true, and nobody is let in before he is on record.
+// What an operator that starts again must know is written down before the command that
+// makes it true, and no one is let in before he is recorded.
 func TestOrderWithinAnAct(t *testing.T) {
 	for _, c := range []struct {
 		reason string
@@ -123,7 +123,7 @@ func TestOrderWithinAnAct(t *testing.T) {
 	}
 }
 
-// An operator that was replaced must not command a server beside ours. So ours says first that it is in charge, then
+// An operator that was replaced must not command a server next to ours. So ours says first that it is in charge, then
 // closes the connections of others, and looks again at what they have left. It asks for the record before it acts.
 func TestAnOperatorTakesOverBeforeItsFirstCommand(t *testing.T) {
 	u := recordedSet(2, false)
@@ -156,7 +156,7 @@ func (l lastCommand) KillOtherOperators(ctx context.Context) error {
 	return l.server.KillOtherOperators(ctx)
 }
 
-// Who was led back to the old master is not fenced: beside it nobody is promoted.
+// Who was led back to the old master is not fenced: next to it no one is promoted.
 func TestWhatOthersHaveLeftIsLookedAt(t *testing.T) {
 	u := recordedSet(3, true)
 	masterDies(u)
@@ -182,7 +182,7 @@ func (d *deadlineRecorder) Fence(ctx context.Context) error {
 	return nil
 }
 
-// An operator that was stopped in an act wakes when another leads, and must not go on.
+// An operator that was stopped in an act wakes when another leads, and must not continue.
 func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 	u := recordedSet(2, false)
 	p := u.direct()
@@ -207,7 +207,7 @@ func TestNoPromotionOfWhoFollows(t *testing.T) {
 }
 
 // As long as one that is gone counts, it may have confirmed what another has not.
-func TestNobodyIsDroppedBeforeTheOthersHaveAll(t *testing.T) {
+func TestNoOneIsDroppedBeforeTheOthersHaveAll(t *testing.T) {
 	u := recordedSet(3, false)
 	u.procs[1].data = "ab"
 	u.kill(&u.procs[2])

@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// configRecorder notes what it is told about persistence.
+// configRecorder notes what it is informed about persistence.
 type configRecorder struct {
 	server
 	commands []string
@@ -30,7 +30,7 @@ func (c *configRecorder) SaveSnapshot(context.Context) error {
 }
 
 // What was appended is in a snapshot before a server stops appending.
-func TestAServerIsToldToPersistInSteps(t *testing.T) {
+func TestAServerIsAskedToPersistInSteps(t *testing.T) {
 	const none, rdb, aof = cachev1alpha1.RedisPersistNone, cachev1alpha1.RedisPersistRDB, cachev1alpha1.RedisPersistAOF
 	r, was := &Reconciler{}, fixture.WithVolumes(fixture.Healthy(2))
 	look := func(change func(*topology.Node)) *pass {
@@ -42,10 +42,10 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 		return p
 	}
 	for _, c := range []struct {
-		reason string
-		mode   cachev1alpha1.RedisPersistenceMode
-		change func(*topology.Node)
-		told   []string
+		reason   string
+		mode     cachev1alpha1.RedisPersistenceMode
+		change   func(*topology.Node)
+		reported []string
 	}{
 		{"it appends at once", aof, func(m *topology.Node) { m.AOF = false }, []string{"appendonly yes"}},
 		{"with nothing to keep it stops at once", none, func(*topology.Node) {}, []string{"appendonly no"}},
@@ -58,8 +58,9 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 		was.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: c.mode}
 		p, one := look(c.change), &configRecorder{}
 		p.servers["a-1"] = one
-		if err := p.doSetPersistence(t.Context(), topology.Step{NodeNames: []string{"a-1"}}); err != nil || !slices.Equal(one.commands, c.told) {
-			t.Errorf("%s: told %q: %v", c.reason, one.commands, err)
+		if err := p.doSetPersistence(t.Context(), topology.Step{NodeNames: []string{"a-1"}}); err != nil ||
+			!slices.Equal(one.commands, c.reported) {
+			t.Errorf("%s: reported %q: %v", c.reason, one.commands, err)
 		}
 	}
 	p := look(func(*topology.Node) {})
@@ -69,7 +70,7 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 	}
 }
 
-// A set whose Secret was lost begins with what its servers can find again.
+// A set whose Secret was lost starts with what its servers can find again.
 func TestSettingsThatAreLostAreThoseOfTheServers(t *testing.T) {
 	s := fixture.WithVolumes(fixture.Healthy(3))
 	for i := range s.Nodes {

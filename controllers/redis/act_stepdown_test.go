@@ -15,7 +15,7 @@ func stepDownFor(u *model, name string) error {
 
 func TestStepDownIsOneChangeOfTheMaster(t *testing.T) {
 	u := recordedSet(3, false)
-	u.procs[0].data = "abcd" // which nobody confirmed
+	u.procs[0].data = "abcd" // which no one confirmed
 	if err := stepDownFor(u, "a-2"); err != nil || !u.procs[2].master || u.procs[0].master {
 		t.Fatalf("%v, masters: %t %t", err, u.procs[0].master, u.procs[2].master)
 	}
@@ -25,7 +25,7 @@ func TestStepDownIsOneChangeOfTheMaster(t *testing.T) {
 }
 
 // Over a connection that is made after the operator was replaced, its commands would arrive.
-func TestAStepDownDialsNobody(t *testing.T) {
+func TestAStepDownDialsNoOne(t *testing.T) {
 	u := recordedSet(3, false)
 	var m *modelPass
 	acting := false
@@ -69,8 +69,8 @@ func TestAMasterWithoutAPodStepsDown(t *testing.T) {
 	}
 }
 
-// The servers' seconds go on from before they were told to follow: ours begin anew.
-func TestWhoWasToldToFollowIsYetToReachItsMaster(t *testing.T) {
+// The servers' seconds continue from before they were asked to follow: ours start over.
+func TestWhoWasAskedToFollowIsYetToReachItsMaster(t *testing.T) {
 	p := recordedSet(3, false).direct()
 	p.known.cutOffSince = present.Add(-time.Hour)
 	if got := p.known.trackCutOff("", true, modelClock); got != time.Hour {

@@ -8,13 +8,13 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// pair is a master of three operations and a replica of it, both on record.
+// pair is a master of three operations and a replica of it, both recorded.
 func pair() (u *model, master, replica *process) {
 	u = recordedSet(2, false)
 	return u, &u.procs[0], &u.procs[1]
 }
 
-// recordedSet is a master of three operations and replicas of it, all on record.
+// recordedSet is a master of three operations and replicas of it, all recorded.
 func recordedSet(nodes int8, storage bool) *model {
 	u := newModel(nodes, 1, storage)
 	master := &u.procs[0]
@@ -82,7 +82,7 @@ func (w writeBeforeFence) Fence(ctx context.Context) error {
 	return w.server.Fence(ctx)
 }
 
-// What the old master took before its fence is waited for, or nobody is promoted.
+// What the old master took before its fence is waited for, or no one is promoted.
 func TestNoHandOverBeforeTheLastWrite(t *testing.T) {
 	u, master, replica := pair()
 	p := u.direct()

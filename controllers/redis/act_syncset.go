@@ -28,7 +28,7 @@ func (p *pass) doAttachReplicas(ctx context.Context, s topology.Step) error {
 	return p.admitAndFollow(ctx, s.NodeNames)
 }
 
-// admitAndFollow makes the master admit the sync set on record, then makes those of these nodes follow it.
+// admitAndFollow makes the master admit the sync set recorded, then makes those of these nodes follow it.
 func (p *pass) admitAndFollow(ctx context.Context, nodes []string) error {
 	rep := p.redis.Status.Replication
 	if err := p.admitOnly(ctx, rep.SyncSet); err != nil {
@@ -50,7 +50,7 @@ func (p *pass) admitAndFollow(ctx context.Context, nodes []string) error {
 }
 
 // doRemoveMembers removes nodes from the sync set, once the master refuses them and every other member that can be
-// asked has all writes that they may have confirmed. From then on nobody without those writes is a candidate: neither
+// asked has all writes that they may have confirmed. From then on no one without those writes is a candidate: neither
 // a node that comes back with an older file, nor a member that could not be asked.
 func (p *pass) doRemoveMembers(ctx context.Context, s topology.Step) error {
 	rep := p.redis.Status.Replication

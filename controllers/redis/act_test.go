@@ -71,7 +71,7 @@ func TestEachVerbThatActsHasAnAct(t *testing.T) {
 	}
 }
 
-func TestBeginningAgainWithoutOneIsUnsafe(t *testing.T) {
+func TestStartingAgainWithoutOneIsUnsafe(t *testing.T) {
 	s := fixture.Healthy(3)
 	fixture.RestartAll(s)
 	s.Nodes[0].Keys = 9

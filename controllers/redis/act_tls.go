@@ -57,7 +57,8 @@ func (p *pass) doLoadCertificates(ctx context.Context, s topology.Step) error {
 		return err
 	})
 	if len(loaded) > 0 {
-		p.Events.Eventf(p.redis, nil, corev1.EventTypeNormal, commonv1.ReasonCertificateLoaded, "Reload", "%s: the published certificate is in use", strings.Join(loaded, ", "))
+		p.Events.Eventf(p.redis, nil, corev1.EventTypeNormal, commonv1.ReasonCertificateLoaded, "Reload",
+			"%s: the published certificate is in use", strings.Join(loaded, ", "))
 	}
 	return err
 }

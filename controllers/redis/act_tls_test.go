@@ -31,7 +31,7 @@ func (l *loader) LoadCertificate(_ context.Context, files wire.TLSFiles) (bool, 
 	return l.delivered, l.err
 }
 
-func TestReloadTellsWhoHasIt(t *testing.T) {
+func TestReloadShowsWhoHasIt(t *testing.T) {
 	published := fixture.IdentityOf(fixture.Issue(authority.New("one")))
 	recorder := events.NewFakeRecorder(3)
 	r := &Reconciler{Converger: converge.Converger{Events: recorder}}
@@ -43,15 +43,15 @@ func TestReloadTellsWhoHasIt(t *testing.T) {
 	if err := p.doLoadCertificates(t.Context(), topology.Step{NodeNames: []string{"a-0", "a-1"}}); err != nil {
 		t.Errorf("a kubelet that takes its time is no failure: %v", err)
 	}
-	if told := <-recorder.Events; !strings.Contains(told, "CertificateLoaded a-0:") || has.asked != config.IdentityFiles(published) {
-		t.Errorf("told %q, asked for %v", told, has.asked)
+	if reported := <-recorder.Events; !strings.Contains(reported, "CertificateLoaded a-0:") || has.asked != config.IdentityFiles(published) {
+		t.Errorf("reported %q, asked for %v", reported, has.asked)
 	}
 	if err := p.doLoadCertificates(t.Context(), topology.Step{NodeNames: []string{"a-1", "a-2"}}); err == nil ||
 		!strings.Contains(err.Error(), "a-2") {
 		t.Errorf("got %v", err)
 	}
 	if len(recorder.Events) > 0 {
-		t.Errorf("nobody has loaded it, and told is %q", <-recorder.Events)
+		t.Errorf("no one has loaded it, and reported is %q", <-recorder.Events)
 	}
 }
 

@@ -39,7 +39,8 @@ func listClaims(ctx context.Context, reader ctrlclient.Reader, spec config.Spec)
 	if spec.Storage == nil {
 		return nil, nil
 	}
-	found, err := converge.ListClaims(ctx, reader, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name}, config.AppName, children.DataVolume)
+	found, err := converge.ListClaims(ctx, reader, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name}, config.AppName,
+		children.DataVolume)
 	maps.DeleteFunc(found, func(node string, _ *corev1.PersistentVolumeClaim) bool { return !spec.IsNode(node) })
 	return found, err
 }

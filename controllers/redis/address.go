@@ -57,10 +57,11 @@ func (p *pass) confirmPod(m topology.Node, isOurs func(owner types.UID) bool) wi
 // holdsAddress reports whether a pod has the address: one that has ended does not, though its status still names it.
 func holdsAddress(pod *corev1.Pod, address string) bool {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-	return !ended && (pod.Status.PodIP == address || slices.ContainsFunc(pod.Status.PodIPs, func(ip corev1.PodIP) bool { return ip.IP == address }))
+	return !ended && (pod.Status.PodIP == address || slices.ContainsFunc(pod.Status.PodIPs,
+		func(ip corev1.PodIP) bool { return ip.IP == address }))
 }
 
-// masterConnection is the connection to the master of record, kept from the last pass: it leads to that process for as long as
+// masterConnection is the connection to the recorded master, kept from the last pass: it leads to that process for as long as
 // it lasts, even if another pod gets the address. So a master whose pod is deleted by force can still hand over.
 type masterConnection struct {
 	podUID types.UID
@@ -74,7 +75,7 @@ func (o *objectMemory) takeMasterConnection() masterConnection {
 	return kept
 }
 
-// openGhost returns the connection to the master of record whose pod is gone, and notes whether it can be asked: by the
+// openGhost returns the connection to the recorded master whose pod is gone, and notes whether it can be asked: by the
 // connection that was kept, or by a new one if TLS proves whose server it is before the login.
 func (f *fleet) openGhost(kept masterConnection, open func() server) server {
 	switch {
@@ -88,7 +89,7 @@ func (f *fleet) openGhost(kept masterConnection, open func() server) server {
 	return wire.Knock(f.Ghost.Address)
 }
 
-// close closes all connections but that to the master of record, which is kept if it answers.
+// close closes all connections but that to the recorded master, which is kept if it answers.
 func (p *pass) close() {
 	if rep := p.redis.Status.Replication; rep != nil && !p.spec.TLS {
 		m, s := p.RecordedMaster(rep.Master), p.masterServer()

@@ -55,8 +55,8 @@ func TestWhichAddressIsConfirmed(t *testing.T) {
 		{"the pod has another address", func(p *corev1.Pod) { p.Status.PodIP, p.Status.PodIPs = "10.0.0.9", nil }, false},
 		{"the pod has ended, and its address is free", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, false},
 		{"another StatefulSet controls the pod", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "another" }, false},
-		{"nothing controls the pod, which is not on record", func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
-		{"nothing controls the pod, which is on record", func(p *corev1.Pod) {
+		{"nothing controls the pod, which is not recorded", func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
+		{"nothing controls the pod, which is recorded", func(p *corev1.Pod) {
 			p.OwnerReferences, p.Labels = nil, map[string]string{"on": "record"}
 		}, true},
 	} {
@@ -135,7 +135,7 @@ func TestAnAddressThatCannotBeConfirmed(t *testing.T) {
 }
 
 // While the API server does not confirm addresses in time, the servers are not asked, and the status stays as it is.
-func TestTheStatusOutlastsASlowAPIServer(t *testing.T) {
+func TestTheStatusSurvivesASlowAPIServer(t *testing.T) {
 	s := fixture.Healthy(3)
 	p := (&Reconciler{clock: clock.RealClock{}}).newPass(s.Redis, nil)
 	p.World, p.credentials, p.step = s.World, fixture.Started("p", ""), topology.Step{Do: topology.Idle}
@@ -144,7 +144,7 @@ func TestTheStatusOutlastsASlowAPIServer(t *testing.T) {
 	p.Nodes[0].View = wire.View{Answer: wire.Unconfirmed}
 	p.plan()
 	if result := p.updateStatus(); result.RequeueAfter == 0 {
-		t.Error("nobody looks again")
+		t.Error("no one looks again")
 	}
 	if !reflect.DeepEqual(&s.Status, before) {
 		t.Errorf("got %+v, want %+v", s.Status, before)

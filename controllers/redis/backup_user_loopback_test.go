@@ -26,11 +26,11 @@ import (
 func (l *loopback) backupUser(n *localServer) *redis.Client {
 	c := l.client(n)
 	c.Options().Username, c.Options().Password = backup.RedisUser, l.secrets.Backup
-	c.Options().ReadTimeout = time.Minute // nobody is waited for here: what counts is the answer
+	c.Options().ReadTimeout = time.Minute // no one is waited for here: what counts is the answer
 	return c
 }
 
-// attach begins to read from a node as a replica does, after these words, and returns what came back last.
+// attach starts to read from a node as a replica does, after these words, and returns what came back last.
 func (l *loopback) attach(n *localServer, words ...string) (net.Conn, string) {
 	l.t.Helper()
 	conn, err := net.Dial("tcp", net.JoinHostPort(n.address, fmt.Sprint(wire.Port)))
@@ -52,12 +52,12 @@ func (l *loopback) attach(n *localServer, words ...string) (net.Conn, string) {
 	return conn, last
 }
 
-// A backup is fed for as long as it takes. It confirms no write, and nobody is disturbed by it.
+// A backup is fed for as long as it takes. It confirms no write, and no one is disturbed by it.
 func TestABackupIsNeitherCountedNorExpelled(t *testing.T) {
 	l := newLoopback(t, 2, patient)
 	l.write(0, 50)
 	replica := l.replica()
-	l.tell(l.master(), "CONFIG", "SET", "rdb-key-save-delay", "1200000") // 50 keys take a minute: the dump outlasts this test
+	l.report(l.master(), "CONFIG", "SET", "rdb-key-save-delay", "1200000") // 50 keys take a minute: the dump survives this test
 	_, reply := l.attach(l.master(), "REPLCONF capa eof capa psync2", "REPLCONF rdb-only 1")
 	if !strings.HasPrefix(reply, "+FULLRESYNC") {
 		t.Fatal(reply)
@@ -82,15 +82,15 @@ func TestABackupIsNeitherCountedNorExpelled(t *testing.T) {
 }
 
 // A backup by the shipped reader leaves a managed set as it was: the only node itself, or a replica, is read while the operator
-// looks. The first that asks a master for a dump has it begin a new history, also as a backup (syncCommand of Redis'
-// replication.c); the operator has its masters do that before they are on record, so that the ID on record stays.
+// looks. The first that asks a master for a dump has it start a new history, also as a backup (syncCommand of Redis'
+// replication.c); the operator has its masters do that before they are recorded, so that the recorded ID stays.
 func TestABackupLeavesASetAsItWas(t *testing.T) {
 	for replicas := range int32(2) {
 		t.Run(fmt.Sprint(replicas+1), func(t *testing.T) {
 			l := newLoopback(t, replicas+1, patient)
 			l.until("its replica counts", func() bool { return replicas == 0 || l.number(l.master(), "min_slaves_good_slaves") == 1 })
 			application := l.client(l.master())
-			application.Options().ReadTimeout = time.Minute // nobody is waited for here
+			application.Options().ReadTimeout = time.Minute // no one is waited for here
 			for n := range 50 {
 				if err := application.Set(t.Context(), fmt.Sprint(n), n, 0).Err(); err != nil {
 					t.Fatal(err)
@@ -114,7 +114,7 @@ func TestABackupLeavesASetAsItWas(t *testing.T) {
 	}
 }
 
-// rest passes until the plan was idle five times. Whom it has not heard on a busy machine it looks at again, and tells again what
+// rest passes until the plan was idle five times. Whom it has not heard on a busy machine it looks at again, and says again what
 // that may not know; it does nothing else.
 func (l *loopback) rest() {
 	l.t.Helper()
@@ -154,7 +154,7 @@ func (f *firstWrite) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// endpoints of all servers, as a backup is told them.
+// endpoints of all servers, as a backup is given them.
 func (l *loopback) endpoints() []string {
 	var all []string
 	for _, n := range l.nodes {
@@ -175,7 +175,7 @@ func (l *loopback) backupLogin() string {
 	return dir
 }
 
-// With the password of the backups somebody may attach as a replica that goes on to listen.
+// With the password of the backups somebody may attach as a replica that continues to listen.
 func TestAReplicaByTheBackupsPasswordIsExpelled(t *testing.T) {
 	l := newLoopback(t, 2)
 	l.write(0, 10)
@@ -221,15 +221,15 @@ func TestABackupMayReadADumpAndNoMore(t *testing.T) {
 	}
 }
 
-// Servers that an earlier release started learn of the user without a restart, and are told once.
+// Servers that an earlier release started learn of the user without a restart, and are informed once.
 func TestServersOfTheFormerReleaseLearnTheBackupsUser(t *testing.T) {
 	l := newLoopback(t, 2)
 	before := l.links()
 	for _, n := range l.nodes {
-		l.tell(n, "ACL", "SETUSER", backup.RedisUser, "reset")
+		l.report(n, "ACL", "SETUSER", backup.RedisUser, "reset")
 	}
-	l.r = &Reconciler{clock: l.r.clock} // that has just begun
-	l.until("the nodes are told", func() bool { return l.pass() == topology.SetPasswords })
+	l.r = &Reconciler{clock: l.r.clock} // that has just started
+	l.until("the nodes are given", func() bool { return l.pass() == topology.SetPasswords })
 	for _, n := range l.nodes {
 		if err := l.backupUser(n).Ping(t.Context()).Err(); err != nil {
 			t.Errorf("%s: %v", n.name, err)
@@ -245,13 +245,13 @@ func TestServersOfTheFormerReleaseLearnTheBackupsUser(t *testing.T) {
 		t.Errorf("%s, then %s", before, after)
 	}
 	l.secrets.Backup = "another"
-	l.until("they are told of another password", func() bool { return l.pass() == topology.SetPasswords })
+	l.until("they are informed of another password", func() bool { return l.pass() == topology.SetPasswords })
 	if err := l.backupUser(l.master()).Ping(t.Context()).Err(); err != nil {
 		t.Error(err)
 	}
 }
 
-// A master that was replaced while it hung does not know. It is not read when it goes on, though the next one has died and cannot say so.
+// A master that was replaced while it hung does not know. It is not read when it continues, though the next one has died and cannot say so.
 func TestABackupReadsNoMasterThatWasReplaced(t *testing.T) {
 	l := newLoopback(t, 3)
 	l.write(0, 5)

@@ -33,7 +33,7 @@ type behindError struct {
 	why  error
 }
 
-func (e behindError) Error() string { return e.name + ": " + e.why.Error() }
+func (b behindError) Error() string { return b.name + ": " + b.why.Error() }
 
 // awaitOffset waits until the node's server has the history up to the offset.
 func (f *fleet) awaitOffset(ctx context.Context, name, replID string, offset int64) error {

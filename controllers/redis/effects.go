@@ -24,8 +24,8 @@ import (
 // how time goes by. A test that simulates these and the servers controls every decision about the master.
 // Roles on pods, growing volumes, annotations that are done with, and events are written without them.
 type effects interface {
-	// save writes the object's status, if nobody has changed the object since it was read. If there is nothing to
-	// write, it asks the API server: an operator that goes on after a save knows that it was not replaced before.
+	// save writes the object's status, if no one has changed the object since it was read. If there is nothing to
+	// write, it asks the API server: an operator that continues after a save knows that it was not replaced before.
 	save(ctx context.Context) error
 	// checkUnchanged asks the API server whether the object is still what the cache showed.
 	checkUnchanged(ctx context.Context) error
@@ -38,7 +38,7 @@ type effects interface {
 	// createSource makes the pod that serves the backup, unless it is there; deleteSource deletes exactly the one that was looked at.
 	createSource(ctx context.Context) error
 	deleteSource(ctx context.Context) error
-	// route points the Service at the master of record. led reports whether it does, also beside an
+	// route points the Service at the recorded master. led reports whether it does, also next to an
 	// error, which then concerns another child.
 	route(ctx context.Context) (led bool, err error)
 	// runAll runs all functions at once and returns when they have ended. One that panics ends nothing but itself.
@@ -120,9 +120,9 @@ func (a *apiEffects) deletePod(ctx context.Context, name string, options ...ctrl
 
 func (*apiEffects) runAll(ctx context.Context, all []func()) {
 	var running sync.WaitGroup
-	for _, one := range all {
+	for _, item := range all {
 		running.Go(func() {
-			_ = panics.Recover(ctx, "asking a Redis server", func() error { one(); return nil }) // what it did not do is not done
+			_ = panics.Recover(ctx, "asking a Redis server", func() error { item(); return nil }) // what it did not do is not done
 		})
 	}
 	running.Wait()

@@ -9,7 +9,7 @@ import (
 type operator struct {
 	memory  operatorMemory
 	running bool
-	read    reading // as the pass began
+	read    reading // as the pass started
 	now     reading // with what it has written since
 	replies []reply
 	next    request // that waits for its reply
@@ -23,7 +23,7 @@ type state struct {
 	suspended    operator // that was stopped in a pass, and may wake
 	hasSuspended bool
 	left         budget
-	earlier      reading // of the API server, as the last pass began, while one may be stale
+	earlier      reading // of the API server, as the last pass started, while one may be stale
 	coarse       bool    // what changes nothing is one step, when more of it is in a row
 	passes       *passCache
 }
@@ -55,7 +55,7 @@ func (o *operator) replay(more func(request) bool) (p passResult) {
 		}
 		at++
 		r := o.replies[at-1]
-		switch { // what the API server told of its change is known to the pass
+		switch { // what the API server informed of its change is known to the pass
 		case r.failed:
 		case q.effect == saveEffect:
 			read.record = q.record
@@ -76,7 +76,7 @@ func (s *state) clone() *state {
 
 // transitions are those that may come next. While the operator is about to write to the API server, or to
 // command a server, nothing is tried that touches neither: before or after, it comes to the same.
-// The same holds for one that was stopped, and may go on at any time.
+// The same holds for one that was stopped, and may continue at any time.
 func (s *state) transitions() []transition {
 	list := s.model.enabledTransitions(s.left)
 	if s.leader.running {
@@ -88,9 +88,9 @@ func (s *state) transitions() []transition {
 			list = append(list, transition{action: writeRefused}, transition{action: replyLost})
 		}
 	} else {
-		list = append(list, transition{action: beginPass}, transition{action: elapsed})
+		list = append(list, transition{action: startPass}, transition{action: elapsed})
 		if s.left.stale > 0 && s.earlier.nodes > 0 && s.stale() != s.model.read() {
-			list = append(list, transition{action: beginStale})
+			list = append(list, transition{action: startStale})
 		}
 	}
 	if s.hasSuspended {
@@ -114,22 +114,22 @@ func (s *state) forced() bool {
 // is none.
 func (s *state) interruptions(after transition) []transition {
 	var list []transition
-	begun := after.action == beginPass || after.action == beginStale
+	started := after.action == startPass || after.action == startStale
 	running := s.leader.running && s.leader.next.effect != lookEffect
 	if s.left.crashes > 0 && after.action == stepPass && (running || !s.leader.running) {
 		list = append(list, transition{action: crashed})
 	}
-	if s.left.suspends > 0 && (running || s.leader.running && s.leader.next.redial) && (after.action == stepPass || begun) {
+	if s.left.suspends > 0 && (running || s.leader.running && s.leader.next.redial) && (after.action == stepPass || started) {
 		list = append(list, transition{action: suspended})
 	}
-	if s.left.suspends > 0 && begun {
-		list = append(list, transition{action: suspended, a: atBegin})
+	if s.left.suspends > 0 && started {
+		list = append(list, transition{action: suspended, a: atStart})
 	}
 	return list
 }
 
-// atBegin of its pass is the operator stopped, before it has looked at a server.
-const atBegin = 1
+// atStart of its pass is the operator stopped, before it has looked at a server.
+const atStart = 1
 
 // successor is the state that a transition leads to.
 func (s *state) successor(e transition) *state {
@@ -138,9 +138,9 @@ func (s *state) successor(e transition) *state {
 	c.left.crashes -= int8(boolToInt(e.action == crashed))
 	c.left.suspends -= int8(boolToInt(e.action == suspended))
 	switch e.action {
-	case beginPass, beginStale:
+	case startPass, startStale:
 		read := c.model.read()
-		if e.action == beginStale {
+		if e.action == startStale {
 			read = s.stale()
 			c.left.stale--
 		}
@@ -155,7 +155,7 @@ func (s *state) successor(e transition) *state {
 		c.leader = c.newOperator()
 	case suspended:
 		c.suspended, c.hasSuspended, c.leader = c.leader, true, c.newOperator()
-		if e.a == atBegin {
+		if e.a == atStart {
 			c.suspended.now, c.suspended.replies, c.suspended.closed = c.suspended.read, nil, nil
 			c.advance(&c.suspended, false)
 		}
@@ -168,7 +168,7 @@ func (s *state) successor(e transition) *state {
 	return c
 }
 
-// newState is a state in which an operator begins.
+// newState is a state in which an operator starts.
 func newState(u *model, left budget, coarse bool) *state {
 	s := &state{model: u, left: left, coarse: coarse}
 	s.leader = s.newOperator()
@@ -272,7 +272,7 @@ func (s *state) stale() reading {
 	return read
 }
 
-// describe tells a transition in words.
+// describe reports a transition in words.
 func (s *state) describe(e transition) string {
 	u := s.model
 	switch e.action {
@@ -291,7 +291,7 @@ func (s *state) describe(e transition) string {
 		return text
 	case cutOff, healed:
 		return fmt.Sprintf("%s %d and %d", actionWords[e.action], e.a, e.b)
-	case elapsed, lowered, backedUp, restored, sourceEnded, beginPass, beginStale, crashed, suspended, readerBegan, readerEnded:
+	case elapsed, lowered, backedUp, restored, sourceEnded, startPass, startStale, crashed, suspended, readerStarted, readerEnded:
 		return actionWords[e.action]
 	}
 	if e.action == readerAsked || e.action == readerChose || e.action == readerRead {

@@ -148,7 +148,7 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		{"two faults, a crash and a stopped operator", usual(1, true), budget{faults: 2, crashes: 1, suspends: 1, writes: 1}, 150_000, false},
 
 		{"a first master whose replicas come", promotedCold, budget{faults: 2, writes: 2}, 50_000, false},
-		{"an emptied set beside an older volume", emptiedBesideOlder, budget{faults: 1, crashes: 1}, 50_000, false},
+		{"an emptied set next to an older volume", emptiedNextToOlder, budget{faults: 1, crashes: 1}, 50_000, false},
 		{"a failover that the backup does not know", failedOver, budget{faults: 1, crashes: 1}, 50_000, false},
 		{"a replica without a pod", orphaned, budget{faults: 1, writes: 1}, 50_000, false},
 		{"a master that its replicas do not hear", cutOffMaster, budget{faults: 1, crashes: 1}, 50_000, false},
@@ -173,7 +173,7 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 
 		{"a backup of a set at rest is read", atRest(3, 1), budget{readers: 2, writes: 2}, 0, false},
 		{"a backup of the only node is read", atRest(1, 0), budget{crashes: 1, readers: 2, writes: 2}, 0, false},
-		{"a backup is read beside a replica that is behind, one fault", oneBehind, budget{faults: 1, readers: 1, writes: 2}, 50_000, false},
+		{"a backup is read next to a replica that is behind, one fault", oneBehind, budget{faults: 1, readers: 1, writes: 2}, 50_000, false},
 		{"a backup is read of a master whose replica comes back", replicaAway, budget{crashes: 1, readers: 1, writes: 2}, 20_000, false},
 		{"a backup of a set that is being formed is read", cold, budget{readers: 1, writes: 1}, 20_000, false},
 		{"a backup of a set whose master hangs is read", hungMaster, budget{faults: 1, readers: 1, writes: 2}, 50_000, false},

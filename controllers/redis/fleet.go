@@ -64,7 +64,7 @@ type fleet struct {
 	certificates config.Certificates
 }
 
-// masterServer returns the connection to the master of record.
+// masterServer returns the connection to the recorded master.
 func (p *pass) masterServer() server {
 	process := p.redis.Status.Replication.Master
 	if p.Ghost != nil && p.Ghost.PodUID == process.PodUID {
@@ -73,7 +73,7 @@ func (p *pass) masterServer() server {
 	return p.servers[process.Name]
 }
 
-// masterAddress returns the address of the master of record, "" if there is none.
+// masterAddress returns the address of the recorded master, "" if there is none.
 func (p *pass) masterAddress() string {
 	if rep := p.redis.Status.Replication; rep != nil {
 		return p.RecordedMaster(rep.Master).Address
@@ -128,7 +128,8 @@ func (p *pass) open() {
 	rep := p.redis.Status.Replication
 	if rep != nil && !slices.ContainsFunc(p.Nodes, func(m topology.Node) bool { return m.PodUID == rep.Master.PodUID }) {
 		master := rep.Master
-		p.Ghost = &topology.Node{Name: master.Name, PodUID: master.PodUID, Address: master.Address, WasSilent: p.known.watched.contactOf(master.Address).wasSilent}
+		p.Ghost = &topology.Node{Name: master.Name, PodUID: master.PodUID, Address: master.Address,
+			WasSilent: p.known.watched.contactOf(master.Address).wasSilent}
 		p.ghostServer = p.openGhost(kept, func() server { return open(master.Address, nil) })
 	}
 	if kept.server != nil && !p.ghostKept {
@@ -140,7 +141,7 @@ func (p *pass) open() {
 	}
 }
 
-// fillFromMemory adds what only earlier passes know: how long each state has lasted, and what the servers were told.
+// fillFromMemory adds what only earlier passes know: how long each state has lasted, and what the servers were given.
 func (p *pass) fillFromMemory() {
 	for _, m := range p.addressable() {
 		now := p.clock.Now()
@@ -160,7 +161,7 @@ func (p *pass) fillFromMemory() {
 	}
 }
 
-// lookAgain connects to each server anew, perhaps to another process at the same address, and asks it.
+// lookAgain connects to each server again, perhaps to another process at the same address, and asks it.
 func (f *fleet) lookAgain(ctx context.Context) {
 	for _, m := range f.addressable() {
 		if m != f.Ghost || !f.ghostKept {

@@ -66,11 +66,11 @@ func TestWhoIsArriving(t *testing.T) {
 	}
 }
 
-// A pod made anew has the name of the one before, whose process may live on.
+// A pod recreated has the name of the one before, whose process may live on.
 func TestAMasterWhosePodIsGoneIsAGhost(t *testing.T) {
 	s := fixture.Healthy(1)
 	asked, end := context.WithCancel(t.Context())
-	end() // nobody is there to be asked
+	end() // no one is there to be asked
 	for uid, want := range map[types.UID]bool{s.Nodes[0].PodUID: false, "another": true} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-0", UID: uid}}
 		p := (&Reconciler{clock: clock.RealClock{}}).newPass(s.Redis, nil)

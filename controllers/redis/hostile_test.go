@@ -46,7 +46,7 @@ func TestForgedReplicasAreNoSeries(t *testing.T) {
 	}
 }
 
-// Nobody is connected to because a server names him.
+// No one is connected to because a server names him.
 func TestOnlyPodsAndTheRecordAreAsked(t *testing.T) {
 	s := fixture.Healthy(3)
 	for i := range s.Nodes {

@@ -36,8 +36,8 @@ func TestALivingReplicaWinsOverADisk(t *testing.T) {
 	for _, n := range l.without(master) {
 		l.until(n.name+" is in sync", func() bool { return l.linked(n) })
 	}
-	if told := l.confirmed(master, 100, 2); told != 100 {
-		t.Fatalf("only %d writes are confirmed", told)
+	if reported := l.confirmed(master, 100, 2); reported != 100 {
+		t.Fatalf("only %d writes are confirmed", reported)
 	}
 	l.kill(master)
 	l.start(master) // from its snapshot
@@ -102,7 +102,7 @@ func TestEmptyIsNotLost(t *testing.T) {
 }
 
 // The opposite case: the stamps outlive what was on the disk.
-func TestAnEmptiedDiskWipesNobody(t *testing.T) {
+func TestAnEmptiedDiskWipesNoOne(t *testing.T) {
 	l := newLoopback(t, 3, appended)
 	l.write(0, 50)
 	l.filed()
@@ -126,18 +126,18 @@ func TestADroppedReplicaConfirmsNothing(t *testing.T) {
 	l := newLoopback(t, 3, lenient)
 	l.write(0, 50)
 	master, replica := l.master(), l.replica()
-	mend := l.cut(replica)
+	repair := l.cut(replica)
 	ghost := l.orphan(replica)
 	l.heal()
 	l.lag(l.without(master)...)
 	refused := l.refusals(master)
-	mend()
+	repair()
 	l.until("its process has tried to come back", func() bool { return l.refusals(master) > refused+1 || l.linked(ghost) })
-	told := l.confirmed(master, 60, 1)
+	reported := l.confirmed(master, 60, 1)
 	l.kill(master)
 	l.resume(l.without(master)...)
 	l.until("another is master", func() bool { l.pass(); return l.master() != master })
-	l.expectNoneLost(told)
+	l.expectNoneLost(reported)
 }
 
 // W is lowered while the operator is away, and applications ask for as few copies.
@@ -149,9 +149,9 @@ func TestALoweredMinimumCounts(t *testing.T) {
 	master := l.master()
 	lagging, prompt := l.without(master)[0], l.without(master)[1]
 	l.lag(lagging)
-	told := l.confirmed(master, 60, 1)
-	if told != 60 {
-		t.Fatalf("only %d writes are confirmed", told)
+	reported := l.confirmed(master, 60, 1)
+	if reported != 60 {
+		t.Fatalf("only %d writes are confirmed", reported)
 	}
 	l.suspend(prompt)
 	l.kill(master)
@@ -159,11 +159,11 @@ func TestALoweredMinimumCounts(t *testing.T) {
 	l.until("the one with all is waited for", func() bool { return l.pass() == topology.Block || l.master() != master })
 	l.resume(prompt)
 	l.until("another is master", func() bool { l.pass(); return l.master() != master })
-	l.expectNoneLost(told)
+	l.expectNoneLost(reported)
 }
 
-// A container restarts in place while the operator is away: nobody is told that there is nothing.
-func TestNobodyReadsFromAServerWithoutData(t *testing.T) {
+// A container restarts in place while the operator is away: no one is informed that there is nothing.
+func TestNoOneReadsFromAServerWithoutData(t *testing.T) {
 	l := newLoopback(t, 3)
 	l.write(0, 50)
 	l.heal()
@@ -193,18 +193,18 @@ func TestACutOffMasterIsReplacedByAReplica(t *testing.T) {
 	l := newLoopback(t, 3)
 	l.write(0, 50)
 	old, epoch := l.master(), l.redis.Status.Epoch
-	var mends []func()
+	var repairs []func()
 	for _, n := range l.without(old) {
-		mends = append(mends, l.cut(n))
+		repairs = append(repairs, l.cut(n))
 	}
 	l.until("another is master", func() bool { l.pass(); return l.redis.Status.Replication.Master.Name != old.name })
 	l.heal()
 	if last := l.redis.Status.LastFailover; last.Reason != commonv1.ReasonMasterCutOff || last.From != old.name {
-		t.Errorf("the failover is told as %+v", last)
+		t.Errorf("the failover is reported as %+v", last)
 	}
 	replaced := l.redis.Status.Epoch
-	for _, mend := range mends {
-		mend()
+	for _, repair := range repairs {
+		repair()
 	}
 	l.heal()
 	l.expectNoneLost(50)

@@ -34,19 +34,19 @@ func TestARestoredRecordFencesNoMaster(t *testing.T) {
 	}
 }
 
-// The same, and the master of the restored record serves again beside the one that replaced it.
+// The same, and the master of the restored record serves again next to the one that replaced it.
 func TestARestoredRecordCrownsNoSupersededMaster(t *testing.T) {
 	l := newLoopback(t, 3, impatient)
 	l.write(0, 50)
 	before, old := l.backup(), l.master()
 	l.suspend(old)
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
-	told := l.confirmed(l.master(), 100, 1)
+	reported := l.confirmed(l.master(), 100, 1)
 	l.restore(before)
 	l.resume(old)
 	l.heal()
-	l.expectNoneLost(told)
-	if told == firstConfirmed {
+	l.expectNoneLost(reported)
+	if reported == firstConfirmed {
 		t.Error("no write was confirmed that could be lost")
 	}
 }
@@ -82,14 +82,14 @@ func TestAMasterThatWasReplacedUnsafelyIsFenced(t *testing.T) {
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
 	l.redis.Annotations = nil
 	real := l.master()
-	told := l.confirmed(real, 60, 1)
+	reported := l.confirmed(real, 60, 1)
 	l.resume(old, behind)
 	l.until("both are back", func() bool { return l.info(old, "role") == "master" && l.linked(behind) })
 	if next := l.pass(); next != topology.Fence || l.info(old, "role") == "master" {
 		t.Errorf("the pass does %s, the master that was replaced is %s", next, l.info(old, "role"))
 	}
 	l.heal()
-	l.expectNoneLost(told)
+	l.expectNoneLost(reported)
 	if l.master() != real {
 		t.Errorf("%s is master, %s was", l.master().name, real.name)
 	}
@@ -111,11 +111,11 @@ func TestAFoundMasterRefusesWhoIsNotRecorded(t *testing.T) {
 	l.orphan(replica)
 	l.until("the new pod is in sync", func() bool { l.pass(); return l.master() == master && l.linked(replica) })
 	l.lag(l.without(master)...)
-	told := l.confirmed(master, 60, 1)
+	reported := l.confirmed(master, 60, 1)
 	l.kill(master)
 	l.resume(l.without(master)...)
 	l.until("a replica is master", func() bool { l.pass(); return l.master() != master })
-	l.expectNoneLost(told)
+	l.expectNoneLost(reported)
 }
 
 // What one that cannot be asked has confirmed must be with those that are recorded instead.

@@ -5,21 +5,21 @@ import (
 	"testing"
 )
 
-// An operator is stopped as it begins a pass. It wakes, finds a member to remove, and is stopped again. While it is,
-// another takes over, and then removes the other member, whose process lives on beside its new pod. Wherever the first
-// one goes on, it must not have that process admitted again: no failover would count what it confirms.
+// An operator is stopped as it starts a pass. It wakes, finds a member to remove, and is stopped again. While it is,
+// another takes over, and then removes the other member, whose process lives on next to its new pod. Wherever the first
+// one continues, it must not have that process admitted again: no failover would count what it confirms.
 func TestWhoIsRemovedIsNotAdmittedAgain(t *testing.T) {
-	begun := func() *state {
+	started := func() *state {
 		s := newState(newModel(3, 1, false), budget{suspends: 1, writes: 1}, false)
 		s.passUntilRest()
-		*s = *s.successor(transition{action: beginPass})
-		*s = *s.successor(transition{action: suspended, a: atBegin})
+		*s = *s.successor(transition{action: startPass})
+		*s = *s.successor(transition{action: suspended, a: atStart})
 		s.passUntilRest() // another leads by now, with nothing to do
 		s.model.apply(transition{action: died, a: 1})
 		return s
 	}
-	requests := 0 // of its pass, when nobody stops it
-	for s := begun(); s.hasSuspended; requests++ {
+	requests := 0 // of its pass, when no one stops it
+	for s := started(); s.hasSuspended; requests++ {
 		*s = *s.successor(transition{action: stepPass, a: 1})
 	}
 	if requests < 5 {
@@ -28,7 +28,7 @@ func TestWhoIsRemovedIsNotAdmittedAgain(t *testing.T) {
 	for first := range requests {
 		for second := first; second <= requests; second++ {
 			t.Run(fmt.Sprintf("stopped before request %d and %d", first, second), func(t *testing.T) {
-				s := begun()
+				s := started()
 				s.wakeFor(first)
 				s.model.applyAll(transition{action: booted, a: 1})
 				s.passUntilRest() // takes over
@@ -45,7 +45,7 @@ func TestWhoIsRemovedIsNotAdmittedAgain(t *testing.T) {
 					}
 				}
 				if s.model.confirmed != "" {
-					t.Error("a process that is not on record has confirmed a write")
+					t.Error("a process that is not recorded has confirmed a write")
 				}
 				s.passUntilRest()
 				if s.model.violation != "" || !s.model.hasHealthyMaster() || s.model.confirmed == "" {
@@ -66,7 +66,7 @@ func (s *state) wakeFor(replies int) {
 // passUntilRest lets the operator that leads pass, and its replicas catch up, as long as there is anything to do.
 func (s *state) passUntilRest() {
 	for range 12 {
-		for *s = *s.successor(transition{action: beginPass}); s.leader.running; {
+		for *s = *s.successor(transition{action: startPass}); s.leader.running; {
 			*s = *s.successor(transition{action: stepPass})
 		}
 		for range 4 {

@@ -31,7 +31,7 @@ func TestNothingConfirmedIsLostWhenTheMasterIsKilled(t *testing.T) {
 	l.kill(old)
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
 	l.write(50, 100)
-	l.start(old) // empty, and nobody's master
+	l.start(old) // empty, and no one's master
 	l.heal()
 	l.expectKeys(100)
 	if l.redis.Status.LastFailover.Unsafe || l.redis.Status.Epoch != 2 {
@@ -39,7 +39,7 @@ func TestNothingConfirmedIsLostWhenTheMasterIsKilled(t *testing.T) {
 	}
 }
 
-func TestAnEmptyMasterThatComesBackWipesNobody(t *testing.T) {
+func TestAnEmptyMasterThatComesBackWipesNoOne(t *testing.T) {
 	l := newLoopback(t, 3)
 	l.write(0, 50)
 	old := l.master()
@@ -53,10 +53,10 @@ func TestAHungMasterIsReplacedAndComesBackAsAReplica(t *testing.T) {
 	l := newLoopback(t, 3)
 	l.write(0, 50)
 	old := l.master()
-	began := time.Now()
+	started := time.Now()
 	l.signal(old, syscall.SIGSTOP)
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
-	if took := time.Since(began); took < (topology.Situation{Spec: config.Resolve(l.redis)}).LostMasterWait() {
+	if took := time.Since(started); took < (topology.Situation{Spec: config.Resolve(l.redis)}).LostMasterWait() {
 		t.Errorf("replaced after %s, when it may yet take writes", took)
 	}
 	l.write(50, 100)
@@ -110,16 +110,16 @@ func TestAnIsolatedMasterStopsTakingWrites(t *testing.T) {
 			t.Cleanup(func() { _ = n.command.Process.Signal(syscall.SIGCONT) })
 		}
 	}
-	began := time.Now()
+	started := time.Now()
 	c := l.client(master)
 	l.until("the master refuses", func() bool {
 		err := c.Set(t.Context(), "k", 1, 0).Err()
 		return err != nil && strings.HasPrefix(err.Error(), "NOREPLICAS")
 	})
 	// Two seconds after the lag at most, as the server counts; on a busy machine
-	// all that can be told is whether it is our lag or the server's own.
+	// all that can be reported is whether it is our lag or the server's own.
 	const ofServer = 10 * time.Second // min-replicas-max-lag, unset
-	if took := time.Since(began); took >= ofServer {
+	if took := time.Since(started); took >= ofServer {
 		t.Errorf("after %s, though the lag is %s", took, config.Resolve(l.redis).MaxLag)
 	}
 }
@@ -199,7 +199,7 @@ func TestSizeTwoAndOne(t *testing.T) {
 
 // Passwords.
 
-func TestAPasswordChangesAndTurnsNobodyAway(t *testing.T) {
+func TestAPasswordChangesAndTurnsNoOneAway(t *testing.T) {
 	l := newLoopback(t, 2)
 	l.write(0, 1) // from now on the replica counts
 	held := l.client(l.master()).Conn()
@@ -222,7 +222,7 @@ func TestAPasswordChangesAndTurnsNobodyAway(t *testing.T) {
 	}
 	used(held.Set(t.Context(), "k", 1, 0).Err())
 	l.secrets = l.secrets.ChooseLogin("theirs", "new", fixture.Drawn)
-	l.until("the nodes are told", func() bool { return l.pass() == topology.SetPasswords })
+	l.until("the nodes are given", func() bool { return l.pass() == topology.SetPasswords })
 	l.heal()
 	used(errors.Join(login("app"), login("new")))
 

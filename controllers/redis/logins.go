@@ -14,10 +14,10 @@ import (
 )
 
 // The master itself knows who may confirm writes: it admits the processes of the
-// sync set, each by a login of its own, and nobody else. So a process can leave the record
+// sync set, each by a login of its own, and no one else. So a process can leave the record
 // once the master refuses its login, whatever becomes of the process.
 
-// follow makes a process on record follow the master of record.
+// follow makes a recorded process follow the recorded master.
 func (p *pass) follow(ctx context.Context, process, master cachev1alpha1.RedisProcess) error {
 	if p.servers[process.Name] == nil {
 		return fmt.Errorf("%s has no address", process.Name)
@@ -25,13 +25,13 @@ func (p *pass) follow(ctx context.Context, process, master cachev1alpha1.RedisPr
 	return p.servers[process.Name].Follow(ctx, master.Address, p.credentials.LoginOf(process, master.RunID))
 }
 
-// doExpelUnrecorded has the master disconnect every replica that is not on record, also one that logged in as a backup does: of a
+// doExpelUnrecorded has the master disconnect every replica that is not recorded, also one that logged in as a backup does: of a
 // backup that is well, the next attempt will do.
 func (p *pass) doExpelUnrecorded(ctx context.Context, _ topology.Step) error {
 	return errors.Join(p.admitOnly(ctx, p.redis.Status.Replication.SyncSet), p.masterServer().KillUser(ctx, backup.RedisUser))
 }
 
-// admitOnly makes the master admit exactly these processes. Those that follow it are told
+// admitOnly makes the master admit exactly these processes. Those that follow it are given
 // their logins before, which closes no connection: a process that attached by another login,
 // as under an earlier release, comes back by its own.
 func (p *pass) admitOnly(ctx context.Context, processes []cachev1alpha1.RedisProcess) error {
@@ -48,7 +48,7 @@ func (p *pass) admitOnly(ctx context.Context, processes []cachev1alpha1.RedisPro
 		}
 		p.known.noteCommand(process.RunID, setLoginSent(p.clock.Now()))
 	}
-	for _, m := range p.Nodes { // who is refused now must be told again, should he count after all
+	for _, m := range p.Nodes { // who is refused now must be informed again, should he count after all
 		if m.LoginSent && !slices.ContainsFunc(processes, m.IsProcess) {
 			p.known.noteCommand(m.RunID, func(c *topology.SentCommands) { c.LoginSent = false })
 		}

@@ -10,19 +10,19 @@ import (
 
 // Who may confirm writes, with real servers.
 
-// formedBefore makes a set as the release before logins did: whoever knows the password of the
+// formedBefore makes a set as the release before logins did: anyone who knows the password of the
 // servers' files replicates, and every server answers reads from its start on.
 func (l *loopback) formedBefore() {
 	l.t.Helper()
 	l.answering()
 	for _, n := range l.nodes {
-		l.tell(n, "CONFIG", "SET", "replica-serve-stale-data", "yes")
+		l.report(n, "CONFIG", "SET", "replica-serve-stale-data", "yes")
 	}
 	master := l.nodes[0]
-	l.tell(master, "CONFIG", "SET", "min-replicas-to-write", "1")
-	l.tell(master, "REPLICAOF", "NO", "ONE")
+	l.report(master, "CONFIG", "SET", "min-replicas-to-write", "1")
+	l.report(master, "REPLICAOF", "NO", "ONE")
 	for _, n := range l.without(master) {
-		l.tell(n, "REPLICAOF", master.address, wire.Port)
+		l.report(n, "REPLICAOF", master.address, wire.Port)
 		l.until(n.name+" is in sync", func() bool { return l.linked(n) })
 	}
 	f := l.look()
@@ -34,8 +34,8 @@ func (l *loopback) formedBefore() {
 	l.succeed()
 }
 
-// tell a server by hand.
-func (l *loopback) tell(n *localServer, words ...any) {
+// show a server by hand.
+func (l *loopback) report(n *localServer, words ...any) {
 	l.t.Helper()
 	if err := l.operator(n).Do(l.t.Context(), words...).Err(); err != nil {
 		l.t.Fatal(n.name, words, err)
@@ -94,7 +94,7 @@ func TestASetOfTheFormerReleaseGetsItsLogins(t *testing.T) {
 	}
 	l.caughtUp()
 	full, partial := l.info(l.master(), "sync_full"), l.number(l.master(), "sync_partial_ok")
-	l.tell(l.master(), "CLIENT", "KILL", "TYPE", "replica")
+	l.report(l.master(), "CLIENT", "KILL", "TYPE", "replica")
 	l.until("both have come back", func() bool { return l.number(l.master(), "sync_partial_ok") == partial+2 })
 	if again := l.info(l.master(), "sync_full"); again != full {
 		t.Errorf("%s full copies, then %s", full, again)

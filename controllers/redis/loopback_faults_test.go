@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// What goes wrong around the servers of a loopback, and what applications are told meanwhile.
+// What goes wrong around the servers of a loopback, and what applications are informed meanwhile.
 
 // lenient masters count a replica that does not answer for as long as a test may last.
 func lenient(r *cachev1alpha1.Redis) {
@@ -34,7 +34,7 @@ func impatient(r *cachev1alpha1.Redis) {
 // succeed the operator by one that knows only what was saved.
 func (l *loopback) succeed() { l.r = &Reconciler{clock: clock.RealClock{}} }
 
-// savedState is what the API server holds, beside the spec.
+// savedState is what the API server holds, next to the spec.
 type savedState struct {
 	status  cachev1alpha1.RedisStatus
 	volumes map[string]topology.Volume
@@ -44,7 +44,7 @@ func (l *loopback) backup() savedState {
 	return savedState{*l.redis.Status.DeepCopy(), maps.Clone(l.volumes)}
 }
 
-// restore the API server from a backup, and start the operator anew.
+// restore the API server from a backup, and start the operator again.
 func (l *loopback) restore(b savedState) {
 	l.redis.Status, l.volumes = *b.status.DeepCopy(), maps.Clone(b.volumes)
 	l.succeed()
@@ -87,8 +87,8 @@ func (l *loopback) without(these ...*localServer) []*localServer {
 }
 
 // cut the link of a replica, which tries to reach its master again and again as after a
-// partition, and succeeds from the moment on that it is mended.
-func (l *loopback) cut(replica *localServer) (mend func()) {
+// partition, and succeeds from the moment on that it is repaired.
+func (l *loopback) cut(replica *localServer) (repair func()) {
 	l.t.Helper()
 	const login = "masterauth"
 	c := l.operator(replica)

@@ -36,7 +36,7 @@ type loopback struct {
 	nodes   []*localServer
 	last    topology.Step              // of the operator's
 	volumes map[string]topology.Volume // by node, what the operator has stamped; none without storage
-	dump    string                     // file of the backup to begin with
+	dump    string                     // file of the backup to start with
 	source  *localServer               // that serves it
 	network string
 	used    int // addresses of the network

@@ -116,8 +116,8 @@ func TestAMasterThatWasAwayIsNotCutOffAtOnce(t *testing.T) {
 	}
 }
 
-// A process that the master was told to refuse, and that is on record still, is let in again.
-func TestWhoIsRefusedIsToldAgain(t *testing.T) {
+// A process that the master was asked to refuse, and that is recorded still, is let in again.
+func TestWhoIsRefusedIsInformedAgain(t *testing.T) {
 	u := formed(t, 3, 1, true)
 	p := u.direct()
 	known, set := p.known, p.redis.Status.Replication.SyncSet
@@ -135,15 +135,15 @@ func TestWhoIsRefusedIsToldAgain(t *testing.T) {
 	}
 }
 
-func TestALoginIsToldAgain(t *testing.T) {
+func TestALoginIsInformedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		linked, syncing bool
 		after           time.Duration
-		told            bool
+		reported        bool
 	}{
-		{"just told", false, false, loginRetry - 1, true},
-		{"told, and refused", false, false, loginRetry, false},
+		{"just reported", false, false, loginRetry - 1, true},
+		{"reported, and refused", false, false, loginRetry, false},
 		{"in sync", true, false, time.Hour, true},
 		{"being sent its data", false, true, time.Hour, true},
 	} {
@@ -152,22 +152,22 @@ func TestALoginIsToldAgain(t *testing.T) {
 			one := topology.Node{View: wire.View{Answer: wire.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
 			known.noteCommand(one.RunID, setLoginSent(now))
 			known.fillCommands([]*topology.Node{&one}, now.Add(c.after))
-			if one.LoginSent != c.told {
-				t.Errorf("told: %t", one.LoginSent)
+			if one.LoginSent != c.reported {
+				t.Errorf("reported: %t", one.LoginSent)
 			}
 			if one.LinkUp = false; c.linked { // from the last time that it was seen linked
 				known.fillCommands([]*topology.Node{&one}, now.Add(c.after+1))
 				if !one.LoginSent {
-					t.Error("one that has just lost its link is told again at once")
+					t.Error("one that has just lost its link is informed again at once")
 				}
 			}
 		})
 	}
 }
 
-// Somebody may change by hand whom the master lets in. The operator believes that the replica was told its login, and
+// Somebody may change by hand whom the master lets in. The operator believes that the replica was given its login, and
 // that the master admits it.
-func TestALoginThatLeadsNowhereIsToldAgain(t *testing.T) {
+func TestALoginThatLeadsNowhereIsInformedAgain(t *testing.T) {
 	u := formed(t, 3, 1, true)
 	known := operatorMemory{identity: u.next()}
 	for range 5 {

@@ -27,8 +27,8 @@ type reader struct {
 	barrier roleReply
 	chosen  int8      // node, -1 for none
 	from    reference // process that feeds it
-	must    string    // operations that were confirmed when it began
-	history id        // on record when it began
+	must    string    // operations that were confirmed when it started
+	history id        // recorded when it started
 	data    string    // that it acknowledges
 }
 
@@ -58,7 +58,7 @@ func (m *model) roleOf(node int8) roleReply {
 func (m *model) readerTransitions(b budget, add func(action, int8, int8)) {
 	switch r := &m.reader; {
 	case r.pod == 0 && m.readers < b.readers:
-		add(readerBegan, 0, 0)
+		add(readerStarted, 0, 0)
 	case r.pod == 0:
 	case r.from.pod != 0:
 		add(readerEnded, 0, 0)
@@ -79,12 +79,12 @@ func (m *model) readerTransitions(b budget, add func(action, int8, int8)) {
 	}
 }
 
-func (m *model) beginReader() {
+func (m *model) startReader() {
 	m.readers++
 	m.reader = reader{pod: m.next(), chosen: -1, must: m.confirmed, history: m.record.history}
 }
 
-// askForReader asks a server for its role. Once all were asked, there must be one master; that is read if nobody follows it.
+// askForReader asks a server for its role. Once all were asked, there must be one master; that is read if no one follows it.
 func (m *model) askForReader(node int8) {
 	r := &m.reader
 	r.said[node], r.asked = m.roleOf(node), node+1
@@ -118,7 +118,7 @@ func (m *model) readForReader() {
 	}
 	if !p.pinned { // a new history
 		if m.record.recordedMaster == (reference{p.pod, p.run}) && m.record.history == p.history {
-			m.violate("a backup changes the history of node %d, which is on record", p.node)
+			m.violate("a backup changes the history of node %d, which is recorded", p.node)
 		}
 		p.pinned, p.history, p.former, p.formerAt = true, m.next(), 0, 0
 	}
@@ -128,7 +128,7 @@ func (m *model) readForReader() {
 	}
 	for _, operation := range r.must { // what all have lost since, a backup lacks as well
 		if strings.ContainsRune(m.confirmed, operation) && !strings.ContainsRune(p.data, operation) {
-			m.violate("a backup reads node %d, which lacks the write %q that was confirmed when it began", p.node, string(operation))
+			m.violate("a backup reads node %d, which lacks the write %q that was confirmed when it started", p.node, string(operation))
 		}
 	}
 	*r = reader{pod: r.pod, chosen: r.chosen, asked: r.asked, from: reference{p.pod, p.run}}
@@ -139,10 +139,10 @@ func (m *model) readForReader() {
 }
 
 // isReaderIndependent reports whether a step of a backup and a command to a process come to the same in any order. What is confirmed
-// when it begins is compared only with what is still confirmed when it reads.
+// when it starts is compared only with what is still confirmed when it reads.
 func (m *model) isReaderIndependent(t transition, q request, x *process) bool {
 	switch t.action {
-	case readerBegan:
+	case readerStarted:
 		return true
 	case readerEnded:
 		return q.effect != expelEffect
@@ -151,14 +151,14 @@ func (m *model) isReaderIndependent(t transition, q request, x *process) bool {
 	return p == nil || isApart(p, x, q)
 }
 
-// dropReader ends a backup that a process feeds, as that ends or goes on with another history.
+// dropReader ends a backup that a process feeds, as that ends or continues with another history.
 func (m *model) dropReader(p *process) {
 	if r := &m.reader; r.from.pod != 0 && r.from.pod == p.pod {
 		*r = reader{}
 	}
 }
 
-// expelReader ends a backup as the operator ends whoever is logged in like one. It must not mean the backup.
+// expelReader ends a backup as the operator ends anyone who is logged in like one. It must not mean the backup.
 func (m *model) expelReader(p *process, meant id) {
 	if r := &m.reader; r.pod != 0 && meant == r.pod {
 		m.violate("a backup of node %d is expelled", p.node)
@@ -174,7 +174,7 @@ func (m *model) checkReaderCounts(master *process, operation rune, replicas, nee
 	}
 }
 
-// checkRests checks that a set at rest stays as it is on record, though another operator may take over.
+// checkRests checks that a set at rest stays as it is recorded, though another operator may take over.
 func (m *model) checkRests(next savedRecord) {
 	now := m.record
 	if now.holder, now.version = next.holder, next.version; m.rests && now != next {
@@ -235,7 +235,7 @@ func (k *keyWriter) reader(r *reader, nodes, more int8) {
 	}
 }
 
-// readerListens reports whether the shipped reader goes on to listen after its dump, as a replica does. It does not if it says
+// readerListens reports whether the shipped reader continues to listen after its dump, as a replica does. It does not if it says
 // REPLCONF rdb-only before it asks: a server keeps such a client from being online (replicaPutOnline of Redis' replication.c).
 var readerListens = sync.OnceValue(func() bool {
 	dir, err := os.MkdirTemp("", "login")
@@ -259,7 +259,7 @@ var readerListens = sync.OnceValue(func() bool {
 	return !strings.Contains(<-said, "REPLCONF rdb-only 1")
 })
 
-// listenToReader plays a master up to PSYNC, and returns what it was told.
+// listenToReader plays a master up to PSYNC, and returns what it was reported.
 func listenToReader(listener net.Listener) string {
 	connection, err := listener.Accept()
 	if err != nil {

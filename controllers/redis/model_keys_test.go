@@ -36,7 +36,7 @@ func (s *state) key() uint64 {
 	k.record(&u.record, u.nodes)
 	k.labels(u.stamps[:u.nodes])
 	k.put(u.service, u.writes, flags(u.backedUp), s.left.faults, s.left.crashes, s.left.suspends)
-	if u.backedUp && s.left.faults > 0 { // else nobody comes back to it
+	if u.backedUp && s.left.faults > 0 { // else no one comes back to it
 		k.record(&u.backup, u.nodes)
 		k.labels(u.backupStamps[:u.nodes])
 	}
@@ -133,7 +133,7 @@ func (k *keyWriter) operator(o *operator, u *model) {
 	k.played(o, u.nodes)
 }
 
-// forget what processes were told that have ended: nobody meets them again.
+// forget what processes were informed that have ended: no one meets them again.
 func (o *operatorMemory) forget(u *model) {
 	for i := range o.servers {
 		one := &o.servers[i]

@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// The loading of a backup in the model: a process beside the nodes serves it, where the operator is.
+// The loading of a backup in the model: a process next to the nodes serves it, where the operator is.
 
 // backedUpWrite is what the backup holds.
 const backedUpWrite = "R"
@@ -35,8 +35,8 @@ func (m *model) endSource() {
 	m.source.alive = false
 }
 
-// beganWithBackup checks the first master of a set that is to begin with a backup: it has that, and from then on nothing else has.
-func (m *model) beganWithBackup(p *process) {
+// startedWithBackup checks the first master of a set that is to start with a backup: it has that, and from then on nothing else has.
+func (m *model) startedWithBackup(p *process) {
 	switch {
 	case !m.record.bootstrap || m.restored:
 	case !strings.Contains(p.data, backedUpWrite):
@@ -101,7 +101,7 @@ func bootstrapped(storage bool) func(*testing.T) *model {
 	}
 }
 
-// loading is a set whose loader is on record and follows the source.
+// loading is a set whose loader is recorded and follows the source.
 func loading(storage bool) func(*testing.T) *model {
 	return func(t *testing.T) *model {
 		u := bootstrapped(storage)(t)
@@ -118,9 +118,9 @@ func loading(storage bool) func(*testing.T) *model {
 }
 
 // putBack is a set that was restored and has written since. The API server's backup is of the middle of that, or before it.
-func putBack(storage bool, begin func(bool) func(*testing.T) *model) func(*testing.T) *model {
+func putBack(storage bool, start func(bool) func(*testing.T) *model) func(*testing.T) *model {
 	return func(t *testing.T) *model {
-		u := begin(storage)(t)
+		u := start(storage)(t)
 		u.applyAll(transition{action: backedUp})
 		if u.runPasses() != topology.Idle {
 			t.Fatal("it is not formed")
@@ -140,8 +140,8 @@ func holdingData(node int8) func(*testing.T) *model {
 	}
 }
 
-// A set begins with its backup, and the pod that served it goes.
-func TestTheModelBeginsWithItsBackup(t *testing.T) {
+// A set starts with its backup, and the pod that served it goes.
+func TestTheModelStartsWithItsBackup(t *testing.T) {
 	for _, storage := range []bool{true, false} {
 		u := bootstrapped(storage)(t)
 		if did := u.runPasses(); did != topology.Idle || !u.restored || u.source.pod != 0 || u.record.restore != 3 || u.violation != "" {

@@ -38,10 +38,10 @@ const (
 )
 
 var effectNames = [...]string{"looks at", "fences", "leads to its master", "promotes", "pins the history of", "chooses who may follow",
-	"sets W of", "ends others at", "has reads answered by", "ends whoever is logged in as a backup at", "saves the record",
+	"sets W of", "ends others at", "has reads answered by", "ends anyone who is logged in as a backup at", "saves the record",
 	"asks for the record", "asks for the stamps", "stamps the volume of", "removes the pod of", "routes clients to",
-	"has a backup served, beside",
-	"ends the pod that serves a backup, beside"}
+	"has a backup served, next to",
+	"ends the pod that serves a backup, next to"}
 
 // modelCommand is a command to a server.
 type modelCommand struct {
@@ -123,7 +123,7 @@ func (m *model) answer(q request, read *reading) reply {
 	return reply{}
 }
 
-// reply as the pod's server does, or nobody.
+// reply as the pod's server does, or no one.
 func (m *model) reply(q request) reply {
 	p := m.processOf(q.pod)
 	switch {
@@ -132,7 +132,7 @@ func (m *model) reply(q request) reply {
 	case !m.canReach(operatorSide, p.node), !q.redial && q.run != p.run:
 		return reply{failed: true}
 	case p.hung:
-		if q.effect != lookEffect && q.effect != killOthersEffect && p.held.effect == lookEffect { // it arrives, nobody knows when
+		if q.effect != lookEffect && q.effect != killOthersEffect && p.held.effect == lookEffect { // it arrives, no one knows when
 			p.held = q.modelCommand
 		}
 		return reply{failed: true}
@@ -290,7 +290,7 @@ func (m modelServer) Look(context.Context) wire.View {
 	return v
 }
 
-// knockedServer tells only whether it refuses.
+// knockedServer says only whether it refuses.
 type knockedServer struct{ modelServer }
 
 func (k knockedServer) Look(ctx context.Context) wire.View {
@@ -306,7 +306,7 @@ func (m modelServer) Follow(_ context.Context, to string, as wire.Login) error {
 	return m.command(followEffect, func(q *request) { q.to, q.login = idIn(to), m.owner(as) })
 }
 
-// owner of a login is a process that was seen, or is on record.
+// owner of a login is a process that was seen, or is recorded.
 func (m modelServer) owner(login wire.Login) id {
 	known, masters := make([]cachev1alpha1.RedisProcess, 0, 2*mostNodes), make([]string, 0, 2*mostNodes+2)
 	for _, member := range m.pass.Nodes {
@@ -374,7 +374,7 @@ func (m modelServer) KillOtherOperators(context.Context) error {
 	return m.command(killOthersEffect, nil)
 }
 
-// KillUser tells whom the plan wants to end; a backup that is well may end with that.
+// KillUser says whom the plan wants to end; a backup that is well may end with that.
 func (m modelServer) KillUser(_ context.Context, user string) error {
 	if user != backup.RedisUser {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// Where the explorer begins.
+// Where the explorer starts.
 
 // formed is a set whose operator has come to rest.
 func formed(t *testing.T, nodes, w int8, storage bool) *model {
@@ -75,9 +75,9 @@ func promotedCold(*testing.T) *model {
 	return u
 }
 
-// emptiedBesideOlder are the files of a set of which an application had deleted all keys. A node
+// emptiedNextToOlder are the files of a set of which an application had deleted all keys. A node
 // that was away since before the last failover has a volume with some.
-func emptiedBesideOlder(t *testing.T) *model {
+func emptiedNextToOlder(t *testing.T) *model {
 	u := formed(t, 3, 2, true)
 	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: caughtUp, a: 2},
 		transition{action: died, a: 2}, transition{action: died}, transition{action: booted})
@@ -134,7 +134,7 @@ func cutOffMaster(t *testing.T) *model {
 	return u
 }
 
-// hungMaster is a master that hangs with a write that nobody has confirmed yet.
+// hungMaster is a master that hangs with a write that no one has confirmed yet.
 func hungMaster(t *testing.T) *model {
 	u := formed(t, 3, 1, true)
 	u.applyAll(transition{action: wrote}, transition{action: stalled}, transition{action: elapsed})

@@ -9,7 +9,7 @@ import (
 )
 
 // The model is Redis, its pods and the API server as far as a failover depends on them: small,
-// exact, and a value, so that a search goes on from each state in several ways. What
+// exact, and a value, so that a search continues from each state in several ways. What
 // redis-server does is taken from replication.c of Redis 7 and 8.
 
 // mostNodes that a model has.
@@ -68,9 +68,9 @@ type savedRecord struct {
 
 	holder                id   // the operator in charge
 	epoch, target, master int8 // target and master are nodes, -1 for none
-	dataset               int8 // epoch in which the data set began
+	dataset               int8 // epoch in which the data set started
 
-	bootstrap      bool // of the spec: there is a backup to begin with
+	bootstrap      bool // of the spec: there is a backup to start with
 	restore        int8 // phase of its loading: none, fetching, loading, completed
 	loader         reference
 	restoreHistory id
@@ -116,7 +116,7 @@ type model struct {
 	// asksNoGhost says that the operator has no connection left to a master without a pod. Otherwise it has one for as long
 	// as that lives.
 	asksNoGhost bool
-	rests       bool // nothing is done to the set that its record could tell
+	rests       bool // nothing is done to the set that its record could show
 
 	backup       savedRecord // of the API server, with its stamps
 	backupStamps [mostNodes]modelStamp
@@ -125,7 +125,7 @@ type model struct {
 	ids       id
 	restored  bool   // there was a master with the backup's data
 	writes    int8   // that were made
-	readers   int8   // that have begun
+	readers   int8   // that have started
 	confirmed string // operations that WAIT has confirmed
 	violation string // of a promise, in words
 }
@@ -276,7 +276,7 @@ func (m *model) canStart(n int8) bool {
 	return true
 }
 
-// write an operation at a master. WAIT tells later whether it counts.
+// write an operation at a master. WAIT says later whether it counts.
 func (m *model) write(p *process, operation string) {
 	p.data += operation
 	p.loaded = 0
@@ -304,7 +304,7 @@ func (m *model) attach(p, master *process) {
 	if !p.isAdmitted(master) {
 		return
 	}
-	if !master.pinned { // a new history, and nothing of before counts
+	if !master.pinned { // a new history, and nothing earlier counts
 		master.pinned, master.history, master.former, master.formerAt = true, m.next(), 0, 0
 	}
 	switch {
@@ -373,14 +373,14 @@ func (m *model) oneConfirms(master *process, needed int) {
 }
 
 // promoted must have all that was confirmed. A loss is forgiven when no living process that
-// has been in sync and no file has it; nor can files tell which of them lost its end.
-// Where the record is of another master to come, an operator that was stopped has woken: nobody is told to
+// has been in sync and no file has it; nor can files say which of them lost its end.
+// Where the record is of another master to come, an operator that was stopped has woken: no one is informed to
 // follow what it promotes, and the one that leads fences it.
 func (m *model) promoted(p *process, forced bool) {
 	if m.record.target >= 0 && m.record.target != p.node {
 		return
 	}
-	m.beganWithBackup(p)
+	m.startedWithBackup(p)
 	var kept strings.Builder
 	for _, operation := range m.confirmed {
 		if strings.ContainsRune(p.data, operation) {
@@ -391,10 +391,10 @@ func (m *model) promoted(p *process, forced bool) {
 		podless := func(o *process) bool { return m.pods[o.node] != o.pod } // and ends before anybody can take its data over
 		warm := m.holders(operation, func(o *process) bool { return more(o) && o.alive && o.pinned && !podless(o) })
 		// Of files of one epoch, one with keys is believed before an empty one, which a lost disk leaves
-		// as well: once keys were deleted, they do not tell the latest.
+		// as well: once keys were deleted, they do not show the latest.
 		any := m.holders(operation, func(o *process) bool {
-			tells := !strings.Contains(m.confirmed, emptied) || m.stamps[o.node].epoch > m.stamps[p.node].epoch
-			return more(o) && (m.storage || !podless(o)) && tells
+			reports := !strings.Contains(m.confirmed, emptied) || m.stamps[o.node].epoch > m.stamps[p.node].epoch
+			return more(o) && (m.storage || !podless(o)) && reports
 		})
 		if !forced && (warm > 0 || any > 0 && !p.damaged) {
 			m.violate("node %d was promoted without the confirmed write %q, which %d others have, %d of them alive", p.node, string(operation), any,

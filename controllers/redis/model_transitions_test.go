@@ -29,13 +29,13 @@ const (
 	sourceEnded // the server that serves a backup
 	hibernated  // or the opposite
 	recreated   // the object, under its name and over its volumes
-	readerBegan
+	readerStarted
 	readerAsked // a server for its role
 	readerChose // a server that has what the master had
 	readerRead  // the data of that
 	readerEnded
-	beginPass
-	beginStale // on what the API server's cache had as the last pass began
+	startPass
+	startStale // on what the API server's cache had as the last pass started
 	stepPass
 	writeRefused // the operator's next write, by the API server
 	replyLost    // the same, which was carried out
@@ -46,14 +46,14 @@ const (
 var actionWords = [...]string{"", "an application writes at", "an application deletes all keys at", "hears its master:", "starts:",
 	"starts, and its file lost its last operation:",
 	"starts on an older snapshot of its history:", "starts with an empty disk:", "dies:", "loses its pod by force, and lives on:",
-	"ends without a pod:", "hangs:", "goes on after hanging:", "becomes busy with a script:", "has done with its script:",
+	"ends without a pod:", "hangs:", "continues after hanging:", "becomes busy with a script:", "has done with its script:",
 	"cut off from each other:",
 	"reach each other again:", "time goes by", "the spec's W is lowered to 1", "the API server is backed up",
 	"the API server is restored from its backup",
 	"the server of the backup ends",
-	"spec.hibernate changes", "the object is made anew over its volumes",
-	"a backup begins", "the backup asks", "the backup waits for and chooses", "the backup reads", "the backup has read all, and ends",
-	"the operator begins a pass", "the operator begins a pass on what it read for the last one", "the operator",
+	"spec.hibernate changes", "the object is recreated over its volumes",
+	"a backup starts", "the backup asks", "the backup waits for and chooses", "the backup reads", "the backup has read all, and ends",
+	"the operator starts a pass", "the operator starts a pass on what it read for the last one", "the operator",
 	"the API server refuses this:", "the operator gets no reply to this:", "the operator dies",
 	"the operator is stopped, and another takes over"}
 
@@ -77,7 +77,7 @@ func (t transition) fault() bool {
 type budget struct {
 	faults, crashes, suspends, stale, writes int8
 	readers                                  int8 // backups
-	drains, owner                            bool // an application may delete all keys; the object may be hibernated, or made anew
+	drains, owner                            bool // an application may delete all keys; the object may be hibernated, or recreated
 }
 
 // enabledTransitions are those that a model allows, faults as far as there are any left.
@@ -222,7 +222,7 @@ var processTransitions = map[action]func(*model, *process){
 	scriptEnded:    func(_ *model, p *process) { p.busy = false },
 }
 
-// wake a process that hung: it does what it was told meanwhile, by whomever.
+// wake a process that hung: it does what it was informed meanwhile, by whomever.
 func (m *model) wake(p *process) {
 	held := p.held
 	p.hung, p.held = false, modelCommand{}
@@ -243,11 +243,11 @@ var otherTransitions = map[action]func(*model, transition){
 
 	sourceEnded: func(u *model, _ transition) { u.endSource() },
 
-	readerBegan: func(u *model, _ transition) { u.beginReader() },
-	readerAsked: func(u *model, t transition) { u.askForReader(t.a) },
-	readerChose: func(u *model, t transition) { u.reader.chosen = t.a },
-	readerRead:  func(u *model, _ transition) { u.readForReader() },
-	readerEnded: func(u *model, _ transition) { u.reader = reader{} },
+	readerStarted: func(u *model, _ transition) { u.startReader() },
+	readerAsked:   func(u *model, t transition) { u.askForReader(t.a) },
+	readerChose:   func(u *model, t transition) { u.reader.chosen = t.a },
+	readerRead:    func(u *model, _ transition) { u.readForReader() },
+	readerEnded:   func(u *model, _ transition) { u.reader = reader{} },
 }
 
 // restore the API server's part from its backup, under versions that are new.
@@ -305,7 +305,7 @@ func (m *model) isIndependent(t transition, q request) bool {
 		return t.a != x.node && t.b != x.node
 	case sourceEnded:
 		return x != &m.source && x.follows != m.source.pod && q.to != m.source.pod
-	case readerBegan, readerAsked, readerChose, readerRead, readerEnded:
+	case readerStarted, readerAsked, readerChose, readerRead, readerEnded:
 		return m.isReaderIndependent(t, q, x)
 	}
 	return isApart(&m.procs[t.a], x, q)

@@ -99,7 +99,8 @@ func (p *pass) apply(ctx context.Context) (err error) {
 // childInputs are what the children are made from.
 func (p *pass) childInputs() children.Inputs {
 	in := children.Inputs{Redis: p.redis, Spec: p.spec, Credentials: p.credentials, Settings: p.Settings, Image: p.imageFor(p.set),
-		Replicas: p.situation().DesiredPods(), Identity: p.publishIdentity(), RestartedAt: p.set.Spec.Template.Annotations[parts.AnnotationRestartedAt],
+		Replicas: p.situation().DesiredPods(), Identity: p.publishIdentity(),
+		RestartedAt:       p.set.Spec.Template.Annotations[parts.AnnotationRestartedAt],
 		OperatorNamespace: p.Account.Namespace}
 	if p.spec.Storage != nil {
 		in.VolumeSize = volumes.SizeOfNew(p.set, p.spec.Storage.Size)

@@ -3,7 +3,7 @@ package redis
 import "hash/maphash"
 
 // passCache keeps passes that were played not long ago. Most of what happens in a model does not concern a
-// pass that has begun: with other names, the same pass was played before.
+// pass that has started: with other names, the same pass was played before.
 type passCache struct {
 	recent []cachedPass
 	keeper keyWriter
@@ -20,7 +20,7 @@ const recentPasses = 1 << 18
 
 func newPassCache() *passCache { return &passCache{recent: make([]cachedPass, recentPasses)} }
 
-// replay plays a pass, or tells what came of the same one.
+// replay plays a pass, or says what came of the same one.
 func (p *passCache) replay(o *operator, nodes int8, more func(request) bool) passResult {
 	if p == nil {
 		return o.replay(more)

@@ -15,7 +15,7 @@ import (
 )
 
 // actLimit bounds a whole act. It is shorter than the time from when a lease is too old
-// to act under until another may begin (5 s): a process that was stopped in the middle
+// to act under until another may start (5 s): a process that was stopped in the middle
 // of an act and wakes finds its time over before it sends a command, when another
 // may lead already.
 const actLimit = 3 * time.Second
@@ -25,14 +25,14 @@ const actLimit = 3 * time.Second
 var errNotLeading = errors.New("the lease was not renewed in time: another may lead")
 
 // maxRounds bounds the rounds of one pass. After a fence, and after others' connections were closed, the servers are looked
-// at again and a new round begins. Four are enough for a take-over, two fences and a promotion; the rest waits for the next
+// at again and a new round starts. Four are enough for a take-over, two fences and a promotion; the rest waits for the next
 // pass.
 const maxRounds = 4
 
 // commandLimit bounds all commands and further looks of one pass, so that a pass waits for its
 // servers for lookLimit + commandLimit = 5.8 s at most, however many they are and whatever
 // they do. Without it, three fences and the act after them could take four times actLimit.
-// A failover that fences first takes some 0.1 s; one that does not end in time goes on in the
+// A failover that fences first takes some 0.1 s; one that does not end in time continues in the
 // next pass from where it stands.
 const commandLimit = actLimit + time.Second
 
@@ -60,7 +60,7 @@ func (p *pass) execute(ctx context.Context, next topology.Step) (topology.Step, 
 		case acted && next.Do != topology.Fence:
 			return next, nil
 		case acted && next.Reason != "":
-			p.Events.Eventf(p.redis, nil, corev1.EventTypeWarning, next.Reason, "Fence", "%s took writes beside the master of record: fenced",
+			p.Events.Eventf(p.redis, nil, corev1.EventTypeWarning, next.Reason, "Fence", "%s took writes next to the recorded master: fenced",
 				strings.Join(next.NodeNames, ", "))
 		}
 		p.lookAgain(ctx)
@@ -70,7 +70,8 @@ func (p *pass) execute(ctx context.Context, next topology.Step) (topology.Step, 
 		p.FencedFor = p.known.trackFenced(p.World, p.clock) // servers that were fenced just now count from this look on
 		next = p.situation().Plan()
 	}
-	return topology.Step{Do: topology.Wait, Message: fmt.Sprintf("%s: the servers change all the time", next), RequeueAfter: topology.ShortRequeue}, nil
+	return topology.Step{Do: topology.Wait, Message: fmt.Sprintf("%s: the servers change all the time", next),
+		RequeueAfter: topology.ShortRequeue}, nil
 }
 
 // actAsLeader acts within actLimit, and only while this process leads. acted is false if it only closed connections of
@@ -100,13 +101,13 @@ func (p *pass) actAsLeader(ctx context.Context, s topology.Step) (acted bool, er
 	return true, p.do(ctx, s)
 }
 
-// takeOver saves that this process is in charge of the object. A Redis server cannot tell which of two operators is in
-// charge. Nor can an operator that was stopped: its clocks do not tell for how long. Three rules keep both from commanding,
+// takeOver saves that this process is in charge of the object. A Redis server cannot say which of two operators is in
+// charge. Nor can an operator that was stopped: its clocks do not say for how long. Three rules keep both from commanding,
 // whatever the clocks say:
 //
-//   - whoever dials asks the API server after that, and before it commands a server, whether the object is unchanged;
-//   - whoever takes over changes the object first, and then closes the connections of all others;
-//   - no connection is made anew between the question and the command.
+//   - anyone who dials asks the API server after that, and before it commands a server, whether the object is unchanged;
+//   - anyone who takes over changes the object first, and then closes the connections of all others;
+//   - no connection is recreated between the question and the command.
 //
 // So an operator that was replaced asks too late, or what it has dialled is closed.
 func (p *pass) takeOver(ctx context.Context) error {
@@ -114,7 +115,7 @@ func (p *pass) takeOver(ctx context.Context) error {
 		return err
 	}
 	// Before the save, which may succeed although its reply is lost. Another operator has commanded the servers since, so
-	// what they were told no longer counts.
+	// what they were reported no longer counts.
 	p.known.forgetServers()
 	for _, m := range p.addressable() {
 		m.SentCommands = topology.SentCommands{}
@@ -132,7 +133,7 @@ func (p *pass) takeOver(ctx context.Context) error {
 }
 
 // killOtherOperators closes the connections of every other operator at the servers where this one has not done so since
-// it took over: this ends what an operator that was replaced has begun there. Where it fails, the server counts as
+// it took over: this ends what an operator that was replaced has started there. Where it fails, the server counts as
 // silent for the rest of the pass, and the others are not held up. It reports whether it tried at any server: then look again.
 func (p *pass) killOtherOperators(ctx context.Context) (tried bool) {
 	for _, m := range p.addressable() {
@@ -141,7 +142,8 @@ func (p *pass) killOtherOperators(ctx context.Context) (tried bool) {
 		}
 		tried = true
 		if err := p.serverOf(m).KillOtherOperators(ctx); err != nil {
-			log.FromContext(ctx).Info("connections of other operators could not be closed; the server counts as silent", "node", m.Name, "error", err.Error())
+			log.FromContext(ctx).Info("connections of other operators could not be closed; the server counts as silent", "node", m.Name, "error",
+				err.Error())
 			m.OthersRemain = true
 			continue
 		}

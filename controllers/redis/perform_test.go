@@ -21,7 +21,7 @@ import (
 )
 
 // A leader that was stopped takes the master that another has made for a usurper.
-func TestWokenLeaderFencesNobody(t *testing.T) {
+func TestWokenLeaderFencesNoOne(t *testing.T) {
 	u := newModel(1, 0, false)
 	u.procs[0].master = true
 	p := u.direct()
@@ -38,7 +38,7 @@ func TestWokenLeaderFencesNobody(t *testing.T) {
 	}
 }
 
-// An operator that was in charge, was stopped, and wakes when another has taken over, dials anew. The record tells it.
+// An operator that was in charge, was stopped, and wakes when another has taken over, dials again. The record shows it.
 func TestEveryActAsksForTheRecord(t *testing.T) {
 	u := newModel(1, 0, false)
 	u.procs[0].master = true
@@ -69,7 +69,7 @@ func TestEveryActAsksForTheRecord(t *testing.T) {
 }
 
 // A cache that was just filled may be older than what the operator before has written on the volumes.
-func TestNobodyTakesOverByOlderStamps(t *testing.T) {
+func TestNoOneTakesOverByOlderStamps(t *testing.T) {
 	p := newModel(1, 0, false).direct()
 	behind := errors.New("behind")
 	p.Identity = "another"
@@ -96,8 +96,8 @@ func TestATakeOverThatFailsLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// An API server with an older CRD drops the field, and nobody would be in charge.
-func TestATakeOverThatIsNotKeptIsTold(t *testing.T) {
+// An API server with an older CRD drops the field, and no one would be in charge.
+func TestATakeOverThatIsNotKeptIsReported(t *testing.T) {
 	p := newModel(1, 0, false).direct()
 	p.Identity = "this"
 	p.effects = scripted{onSave: func() error { p.redis.Status.HolderIdentity = ""; return nil }}
@@ -112,8 +112,8 @@ type refusesToKill struct{ server }
 
 func (refusesToKill) KillOtherOperators(context.Context) error { return errNoAnswer }
 
-// Who closes no connections of others may still obey them: it counts as silent, and the rest go on without it.
-func TestOneThatCannotBeTakenOverHoldsNobodyUp(t *testing.T) {
+// Who closes no connections of others may still obey them: it counts as silent, and the rest continue without it.
+func TestOneThatCannotBeTakenOverHoldsNoOneUp(t *testing.T) {
 	u := recordedSet(3, true)
 	u.record.members[2] = reference{} // it has confirmed nothing
 	masterDies(u)
@@ -168,7 +168,7 @@ func TestASaveThatWritesNothingAsks(t *testing.T) {
 		version, written string
 		stale            bool
 	}{
-		"nothing to write, and nobody else wrote": {"999", "999", false},
+		"nothing to write, and no one else wrote": {"999", "999", false},
 		"nothing to write, and another has":       {"998", "998", true},
 		"written":                                 {"999", "1000", false},
 	} {
@@ -206,7 +206,7 @@ func TestUnchangedStamps(t *testing.T) {
 	}{
 		"the same":        {map[string]topology.Volume{"a-0": {Stamp: newest, Claim: stored}}, false},
 		"stamped since":   {map[string]topology.Volume{"a-0": {Stamp: topology.Stamp{Epoch: 6, ReplID: "h"}, Claim: stored}}, true},
-		"made anew since": {map[string]topology.Volume{"a-0": {Stamp: newest, Claim: recreated}}, true},
+		"recreated since": {map[string]topology.Volume{"a-0": {Stamp: newest, Claim: recreated}}, true},
 		"made since":      {nil, true},
 		"deleted since":   {map[string]topology.Volume{"a-0": {Stamp: newest, Claim: stored}, "a-1": {Stamp: newest, Claim: stored}}, true},
 	} {

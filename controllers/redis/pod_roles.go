@@ -23,12 +23,14 @@ func (r *Reconciler) writePodRoles(ctx context.Context, outdated []podRole) erro
 		next := m.pod.DeepCopy()
 		if next.Labels[topology.LabelRole] != m.role {
 			next.Labels[topology.LabelRole] = m.role
-			errs = append(errs, r.podRoleError(r.Patch(ctx, next, ctrlclient.MergeFrom(m.pod), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
+			errs = append(errs, r.podRoleError(r.Patch(ctx, next, ctrlclient.MergeFrom(m.pod), ctrlclient.FieldOwner(converge.FieldManager)),
+				m.pod.Name))
 		}
 		if conditionTrue(m.pod, topology.GateInSync) != m.inSync {
 			base := next.DeepCopy()
 			setGate(next, m.inSync)
-			errs = append(errs, r.podRoleError(r.Status().Patch(ctx, next, ctrlclient.StrategicMergeFrom(base), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
+			errs = append(errs, r.podRoleError(r.Status().Patch(ctx, next, ctrlclient.StrategicMergeFrom(base),
+				ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
 		}
 	}
 	return errors.Join(errs...)
@@ -64,7 +66,7 @@ type podRole struct {
 
 // outdatedPodRoles gives the roles that differ from what the pods show. It gives none without a serving master,
 // when a pod that is unready for a moment would leave its Service, and none right after a change of the route:
-// kube-proxy takes one change a second, and a new role would delay the route of the next failover. Nobody reads from
+// kube-proxy takes one change a second, and a new role would delay the route of the next failover. No one reads from
 // a node that was never in sync.
 func outdatedPodRoles(s topology.Situation, pods []corev1.Pod) []podRole {
 	master, serving := s.ServingMaster()

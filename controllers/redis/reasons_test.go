@@ -12,7 +12,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// What a step gives as the reason for a change of the master is told to people, too.
+// What a step gives as the reason for a change of the master is asked to people, too.
 func TestEachChangeOfTheMasterHasAMessage(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../../api/common/v1/reasons.go", nil, parser.ParseComments)
 	if err != nil {
@@ -32,12 +32,12 @@ func TestEachChangeOfTheMasterHasAMessage(t *testing.T) {
 			}
 		}
 	}
-	if beside := 1; reasons == 0 || len(changeMessages) != reasons+beside || changeMessages[commonv1.ReasonDiskError] == "" {
+	if alongside := 1; reasons == 0 || len(changeMessages) != reasons+alongside || changeMessages[commonv1.ReasonDiskError] == "" {
 		t.Errorf("%d messages for %d reasons and DiskError", len(changeMessages), reasons)
 	}
 }
 
-// ofChanges begins the comment of the reasons for a change of the master.
+// ofChanges starts the comment of the reasons for a change of the master.
 const ofChanges = "// Reasons for a change of a Redis master"
 
 func TestReasonsOfV010AreReplaced(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 )
 
 // The message with the way out must not be hidden by what can wait.
-func TestABlockedPromotionIsToldFirst(t *testing.T) {
+func TestABlockedPromotionIsReportedFirst(t *testing.T) {
 	u := recordedSet(3, true)
 	p := u.direct()
 	p.redis.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("2Gi")}

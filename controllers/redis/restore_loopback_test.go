@@ -22,8 +22,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// beginsWithBackup sets name one.
-func beginsWithBackup(r *cachev1alpha1.Redis) {
+// startsWithBackup sets name one.
+func startsWithBackup(r *cachev1alpha1.Redis) {
 	r.Spec.Bootstrap = &cachev1alpha1.RedisBootstrap{Backup: commonv1.BackupReference{Name: "nightly"}}
 }
 
@@ -95,16 +95,16 @@ func (l *loopback) dumpOf(keys int) string {
 	return filepath.Join(n.dir, "dump.rdb")
 }
 
-// restoredLoopback is a set that has begun with a backup of so many keys, and is at rest.
+// restoredLoopback is a set that has started with a backup of so many keys, and is at rest.
 func restoredLoopback(t *testing.T, keys int, with ...func(*cachev1alpha1.Redis)) *loopback {
 	t.Helper()
-	l := startLoopback(t, 3, append(with, beginsWithBackup, patient)...)
+	l := startLoopback(t, 3, append(with, startsWithBackup, patient)...)
 	l.dump = l.dumpOf(keys)
 	l.until("it is restored", func() bool { return l.pass() == topology.Idle })
 	return l
 }
 
-func TestASetBeginsWithItsBackup(t *testing.T) {
+func TestASetStartsWithItsBackup(t *testing.T) {
 	for name, with := range map[string][]func(*cachev1alpha1.Redis){
 		"volumes": {onVolumes}, "snapshots": {onVolumes, persisted(cachev1alpha1.RedisPersistRDB)}, "no volumes": nil,
 	} {
@@ -120,7 +120,7 @@ func TestASetBeginsWithItsBackup(t *testing.T) {
 	}
 }
 
-func TestASetBeginsWithAnEmptyBackup(t *testing.T) {
+func TestASetStartsWithAnEmptyBackup(t *testing.T) {
 	l := restoredLoopback(t, 0, onVolumes)
 	if l.redis.Status.LastFailover.Reason != commonv1.ReasonRestored {
 		t.Errorf("%+v", l.redis.Status.LastFailover)
@@ -130,7 +130,7 @@ func TestASetBeginsWithAnEmptyBackup(t *testing.T) {
 
 // The node that loads is killed once it has all, and the operator with it, before there is a master.
 func TestALoaderThatIsKilledLoadsAgain(t *testing.T) {
-	l := startLoopback(t, 3, beginsWithBackup, patient)
+	l := startLoopback(t, 3, startsWithBackup, patient)
 	l.dump = l.dumpOf(50)
 	l.until("a node loads it", func() bool { return l.pass() == topology.LoadBackup })
 	loader := l.nodes[0]
@@ -144,7 +144,7 @@ func TestALoaderThatIsKilledLoadsAgain(t *testing.T) {
 
 // The server of the backup ends in the middle, and another takes its place.
 func TestABackupIsServedAgain(t *testing.T) {
-	l := startLoopback(t, 3, beginsWithBackup, patient)
+	l := startLoopback(t, 3, startsWithBackup, patient)
 	l.dump = l.dumpOf(50)
 	l.until("a node loads it", func() bool { return l.pass() == topology.LoadBackup })
 	l.setSource(false)
@@ -155,9 +155,9 @@ func TestABackupIsServedAgain(t *testing.T) {
 	}
 }
 
-// The status was put back to what it was before, and after that all servers were started anew. A write was confirmed meanwhile.
+// The status was put back to what it was before, and after that all servers were restarted. A write was confirmed meanwhile.
 func TestARestoredSetIsNeverLoadedAgain(t *testing.T) {
-	l := startLoopback(t, 3, onVolumes, beginsWithBackup, patient)
+	l := startLoopback(t, 3, onVolumes, startsWithBackup, patient)
 	before := l.backup()
 	l.dump = l.dumpOf(50)
 	l.until("a node loads it", func() bool { return l.pass() == topology.LoadBackup })
@@ -180,15 +180,15 @@ func TestARestoredSetIsNeverLoadedAgain(t *testing.T) {
 			t.Errorf("%s: %s", l.last.Reason, l.last.Message)
 		}
 		l.redis.Spec.Bootstrap = nil
-		l.until("it goes on with what it has", func() bool { return l.pass() == topology.Idle })
+		l.until("it continues with what it has", func() bool { return l.pass() == topology.Idle })
 		l.expectKeys(60)
-		beginsWithBackup(l.redis)
+		startsWithBackup(l.redis)
 	}
 }
 
-// Nobody can write to the server of the backup, or turn it into something else.
+// No one can write to the server of the backup, or turn it into something else.
 func TestTheServerOfABackupTakesNoWrites(t *testing.T) {
-	l := startLoopback(t, 1, beginsWithBackup, patient)
+	l := startLoopback(t, 1, startsWithBackup, patient)
 	l.dump = l.dumpOf(3)
 	l.until("a node loads it", func() bool { return l.pass() == topology.LoadBackup })
 	c := l.client(l.source)

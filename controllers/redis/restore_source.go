@@ -37,7 +37,8 @@ func (p *pass) getSource(ctx context.Context) (*topology.Source, error) {
 
 // sourceFromPod reads what has become of the pod. What its containers say is hostile.
 func sourceFromPod(pod *corev1.Pod, now time.Time) *topology.Source {
-	source := &topology.Source{Node: topology.Node{Name: pod.Name, PodUID: pod.UID, Address: pod.Status.PodIP, Deleting: !pod.DeletionTimestamp.IsZero()}}
+	source := &topology.Source{Node: topology.Node{Name: pod.Name, PodUID: pod.UID, Address: pod.Status.PodIP,
+		Deleting: !pod.DeletionTimestamp.IsZero()}}
 	source.Wait = conditions.FirstFailure([]corev1.Pod{*pod})
 	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 	for _, c := range append(append([]corev1.ContainerStatus{}, pod.Status.InitContainerStatuses...), pod.Status.ContainerStatuses...) {
@@ -53,19 +54,20 @@ func sourceFromPod(pod *corev1.Pod, now time.Time) *topology.Source {
 		}
 		source.Failure, source.SinceFailure = describeEnd(c.Name, t), max(0, now.Sub(t.FinishedAt.Time))
 	}
-	if ended && source.Failure == "" { // evicted, say: no container tells why
+	if ended && source.Failure == "" { // evicted, say: no container says why
 		source.Failure = "the pod " + pod.Name + " has ended: " + untrusted.Sanitize(pod.Status.Reason+" "+pod.Status.Message)
 		source.SinceFailure = max(0, now.Sub(pod.CreationTimestamp.Time))
 	}
 	return source
 }
 
-// describeEnd tells why a container has ended, in its own words.
+// describeEnd says why a container has ended, in its own words.
 func describeEnd(container string, t *corev1.ContainerStateTerminated) string {
 	if container == backup.CommandFetch {
 		return backup.ReadFetch(*t).Error
 	}
-	return fmt.Sprintf("the server that reads it ended with code %d (%s): %s", t.ExitCode, untrusted.Sanitize(t.Reason), untrusted.Sanitize(t.Message))
+	return fmt.Sprintf("the server that reads it ended with code %d (%s): %s", t.ExitCode, untrusted.Sanitize(t.Reason),
+		untrusted.Sanitize(t.Message))
 }
 
 func (a *apiEffects) createSource(ctx context.Context) error {

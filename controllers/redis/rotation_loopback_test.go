@@ -38,18 +38,18 @@ func (l *loopback) login(user, password string) error {
 	return errors.Join(errs...)
 }
 
-// rotationStage passes until the stage of the rotation has begun and nothing is left to do, then writes the Secrets.
-func (l *loopback) rotationStage(name string, began func() bool) {
+// rotationStage passes until the stage of the rotation has started and nothing is left to do, then writes the Secrets.
+func (l *loopback) rotationStage(name string, started func() bool) {
 	l.t.Helper()
 	l.until(name, func() bool {
 		rest := l.pass() == topology.Idle
 		l.secrets, _ = l.secrets.StartOverlap(l.r.clock.Now())
-		return rest && began()
+		return rest && started()
 	})
 }
 
 // The operator, the replicas and the backups get other passwords while an application writes. No link breaks, nothing restarts,
-// a server that restarts with the files of the stage before is not locked out, and in the end nobody logs in as before.
+// a server that restarts with the files of the stage before is not locked out, and in the end no one logs in as before.
 func TestARotationRefusesTheFormerPasswords(t *testing.T) {
 	l := newLoopback(t, 3)
 	later := &laterClock{}
@@ -114,7 +114,7 @@ func TestARotationRefusesTheFormerPasswords(t *testing.T) {
 	if l.master() != master || l.redis.Status.Epoch != 1 {
 		t.Errorf("master %s instead of %s, epoch %d", l.redis.Status.Master, master.name, l.redis.Status.Epoch)
 	}
-	l.tell(l.master(), "CLIENT", "KILL", "TYPE", "replica")
+	l.report(l.master(), "CLIENT", "KILL", "TYPE", "replica")
 	for _, n := range l.without(l.master()) {
 		l.until(n.name+" has come back by the login that it was given", func() bool { return l.linked(n) })
 	}

@@ -40,11 +40,12 @@ func (p *pass) reportMasterChange(ctx context.Context) error {
 		return nil
 	}
 	last.RoutedAt = p.microNow()
-	if err := p.save(ctx); err != nil { // or it would be told again
+	if err := p.save(ctx); err != nil { // or it would be informed again
 		return err
 	}
 	p.SinceRouted = 0
 	countFailover(p.redis)
-	p.Events.Eventf(p.redis, nil, corev1.EventTypeNormal, commonv1.ReasonMasterChanged, last.Reason, "%s is master in epoch %d: %s", last.To, last.Epoch, changeMessages[last.Reason])
+	p.Events.Eventf(p.redis, nil, corev1.EventTypeNormal, commonv1.ReasonMasterChanged, last.Reason, "%s is master in epoch %d: %s", last.To,
+		last.Epoch, changeMessages[last.Reason])
 	return nil
 }

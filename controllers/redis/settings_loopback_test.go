@@ -102,7 +102,7 @@ func TestI13SettingsChangeAndNoOperationFails(t *testing.T) {
 		l.pass()
 	}
 	if after := l.infoOfAll("cmdstat_config|set"); strings.Join(callsOf(before), " ") != strings.Join(callsOf(after), " ") {
-		t.Errorf("at rest servers are told what they know: %s, %s", before, after)
+		t.Errorf("at rest servers are shown what they know: %s, %s", before, after)
 	}
 	stop()
 	writing.Wait()
@@ -113,7 +113,7 @@ func TestI13SettingsChangeAndNoOperationFails(t *testing.T) {
 	l.crash(true)
 	l.heal()
 	if l.infoOfAll("run_id") == processes {
-		t.Error("none was started anew")
+		t.Error("none was restarted")
 	}
 	l.expectConfig("hz", "30")
 	l.expectConfig("appendfsync", "always")

@@ -15,7 +15,7 @@ import (
 )
 
 // The simulator takes one of the explorer's transitions after the other by chance: it comes further
-// from the beginning, and to larger sets.
+// from the start, and to larger sets.
 
 // interleavings that are played; ten times as many with FULL=1, and a million with LONG=1.
 const interleavings = 2_000
@@ -64,7 +64,7 @@ func (w *walk) choose() transition {
 		case t.fault() && w.rand.IntN(12) > 0, (t.action == crashed || t.action == suspended) && w.rand.IntN(8) > 0,
 			(t.action == hibernated || t.action == recreated) && w.rand.IntN(20) > 0:
 			continue
-		case t.action == restored, t.action == suspended, t.action == beginStale,
+		case t.action == restored, t.action == suspended, t.action == startStale,
 			t.action == recreated && w.first.left.drains: // from what volumes are left with in the middle of deletions
 			w.mild = false
 		}
@@ -116,7 +116,7 @@ func (m *model) runToRest(known operatorMemory) (topology.Step, *model) {
 	m.record.version++
 	var did topology.Step
 	for range 150 {
-		m.mend()
+		m.repair()
 		var err error
 		if did, err = m.runPass(&known); m.violation != "" || err == nil &&
 			(did.Do == topology.Idle && m.hasHealthyMaster() || did.Do == topology.Block) {
@@ -126,8 +126,8 @@ func (m *model) runToRest(known operatorMemory) (topology.Step, *model) {
 	return did, m
 }
 
-// mend what is broken: who hangs goes on, who is dead starts, who has no pod ends.
-func (m *model) mend() {
+// repair what is broken: who hangs continues, who is dead starts, who has no pod ends.
+func (m *model) repair() {
 	for i := len(m.procs) - 1; i >= 0; i-- {
 		p := &m.procs[i]
 		if p.busy = false; p.hung {

@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// slowServer is a server that takes that long for each answer, and is master whatever it is told.
+// slowServer is a server that takes that long for each answer, and is master whatever it is reported.
 type slowServer struct {
 	server
 	takes time.Duration
@@ -64,9 +64,9 @@ func TestALookIsBounded(t *testing.T) {
 	for _, nodes := range []int{1, 9} {
 		synctest.Test(t, func(t *testing.T) {
 			p := hostileSet(nodes, time.Hour)
-			began := time.Now()
+			started := time.Now()
 			p.ask(t.Context())
-			if took := time.Since(began); took != lookLimit {
+			if took := time.Since(started); took != lookLimit {
 				t.Errorf("%d servers: took %s, want %s", nodes, took, lookLimit)
 			}
 			for _, m := range p.addressable() {
@@ -75,9 +75,9 @@ func TestALookIsBounded(t *testing.T) {
 				}
 				m.WasSilent = true
 			}
-			began = time.Now()
+			started = time.Now()
 			p.ask(t.Context())
-			if took := time.Since(began); took != silentServerTimeout {
+			if took := time.Since(started); took != silentServerTimeout {
 				t.Errorf("%d servers that were silent: took %s, want %s", nodes, took, silentServerTimeout)
 			}
 		})
@@ -88,10 +88,10 @@ func TestALookIsBounded(t *testing.T) {
 func TestAPassIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := hostileSet(9, 250*time.Millisecond)
-		began := time.Now()
+		started := time.Now()
 		p.step = topology.Step{Do: topology.Fence, NodeNames: []string{"a-0", "a-1"}}
 		err := p.act(t.Context())
-		if took := time.Since(began); took > commandLimit || !errors.Is(err, context.DeadlineExceeded) {
+		if took := time.Since(started); took > commandLimit || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v after %s, want an end after %s", err, took, commandLimit)
 		}
 	})

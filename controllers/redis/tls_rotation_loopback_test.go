@@ -67,7 +67,7 @@ func (p *pod) deliver(t *testing.T, i config.Identity) {
 }
 
 // load what was delivered, as the operator does that shows what was published. A server that does
-// not answer in time, as on a busy machine, is told again.
+// not answer in time, as on a busy machine, is informed again.
 func (p *pod) load(t *testing.T, published config.Identity) (loaded bool) {
 	t.Helper()
 	files := config.IdentityFiles(published)
@@ -119,7 +119,7 @@ func awaits(t *testing.T, what string, holds func() bool) {
 
 // The authority changes under applications that write, replicas that lose their
 // link at the worst moment, and an operator that must reach every node.
-func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
+func TestNoOneIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	r := fixture.Secured(cachev1alpha1.RedisClientAuthRequired)
 	old, wanted := fixture.IdentityOf(fixture.Issue(authority.New("one"))), fixture.IdentityOf(fixture.Issue(authority.New("two")))
 	published := old
@@ -192,7 +192,7 @@ func (p *pod) cutLinks(t *testing.T, shown config.Identity) {
 }
 
 // writer is an application with one connection that it keeps and others that it
-// makes anew, with what was published when all nodes had loaded it.
+// makes again, with what was published when all nodes had loaded it.
 type writer struct {
 	shown           atomic.Pointer[config.Identity]
 	written, failed atomic.Int64

@@ -13,9 +13,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// The context of a pass ends with the pass. A watch goes on until the process no longer leads, or the object is gone.
+// The context of a pass ends with the pass. A watch continues until the process no longer leads, or the object is gone.
 func TestAWatchOutlivesThePassThatStartedIt(t *testing.T) {
-	const address = "127.83.19.4" // of this host alone, as all of 127.0.0.0/8, and nobody else's
+	const address = "127.83.19.4" // of this host alone, as all of 127.0.0.0/8, and no one else's
 	listener, err := net.Listen("tcp", address+":6379")
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ var _ = Describe("EtcdCluster from a backup", func() {
 		Expect(sets.Items).To(BeEmpty())
 
 		fetched(ctx, obj, 0, `{"item":{"name":"`+item+`","size":3,"sha256":"`+dataSum+`","serverVersion":"3.6.11"}}`)
-		expectMessage(ctx, obj, commonv1.ConditionReady, "waiting for a-0 to begin with backup "+item)
+		expectMessage(ctx, obj, commonv1.ConditionReady, "waiting for a-0 to start with backup "+item)
 		first := &corev1.Pod{}
 		Eventually(func(g Gomega) {
 			g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "a-0"}, first)).To(Succeed())

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// interleaving lost confirmed writes, or told readers that there are none, before there were rules
+// interleaving lost confirmed writes, or reported readers that there are none, before there were rules
 // that exclude it.
 type interleaving struct {
 	name  string
@@ -17,13 +17,13 @@ type interleaving struct {
 var interleavings = []interleaving{
 	{"a disk wins over living replicas",
 		[]string{"a history that may change is recorded", "recorded before its history is final",
-			"who went on with another history is passed over"},
+			"who continued with another history is passed over"},
 		"a first master whose replicas come"},
 	{"empty is taken for lost",
 		[]string{"an older epoch wins by its keys"},
-		"an emptied set beside an older volume"},
+		"an emptied set next to an older volume"},
 	{"the API server is restored from a backup",
-		[]string{"no second master is the right one", "who went on with another history is passed over"},
+		[]string{"no second master is the right one", "who continued with another history is passed over"},
 		"a failover that the backup does not know"},
 	{"a dropped replica confirms writes",
 		[]string{"dropped while the master lets it in"},
@@ -37,20 +37,20 @@ var interleavings = []interleaving{
 	{"a replica comes back with an older file",
 		[]string{"dropped, and what it may have confirmed is not asked of a candidate"},
 		"a replica that came back with an older snapshot"},
-	{"a backup lacks what was confirmed when it began",
-		[]string{"a dump is of a replica that lags", "a dump that begins too early is taken"},
+	{"a backup lacks what was confirmed when it started",
+		[]string{"a dump is of a replica that lags", "a dump that starts too early is taken"},
 		"a backup of a set at rest is read"},
 	{"a backup is of a master that was replaced",
 		[]string{"a master is read that was replaced while it hung"},
 		"a backup of a set whose former master wakes"},
-	{"a backup changes the history on record",
+	{"a backup changes the recorded history",
 		[]string{"a history that may change is recorded", "recorded before its history is final"},
 		"a backup of a set that is being formed is read"},
 	{"a backup confirms writes",
-		[]string{"a dump is asked for as a replica does", "who is not on record may stay"},
+		[]string{"a dump is asked for as a replica does", "who is not recorded may stay"},
 		"a backup is read of a master whose replica comes back"},
 	{"a backup is taken for a replica",
-		[]string{"whoever is copied to is expelled"},
+		[]string{"anyone who is copied to is expelled"},
 		"a backup is read of a master whose replica comes back"},
 }
 

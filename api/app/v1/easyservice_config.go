@@ -25,7 +25,7 @@ type ConfigRef struct {
 	Name string `json:"name"`
 
 	// optional: it need not exist. A missing one that is not optional makes the object
-	// Degraded, and what runs goes on.
+	// Degraded, and what runs continues.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }

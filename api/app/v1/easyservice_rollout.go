@@ -14,7 +14,7 @@ type Probes struct {
 	// +optional
 	Readiness *corev1.Probe `json:"readiness,omitempty"`
 
-	// liveness: whether the container goes on or is restarted. Default: none.
+	// liveness: whether the container continues or is restarted. Default: none.
 	// +optional
 	Liveness *corev1.Probe `json:"liveness,omitempty"`
 
@@ -41,7 +41,7 @@ type Strategy struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(0|[1-9][0-9]?|100)%$')",message="strategy.maxUnavailable is a number from 0 or a percentage from 0% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// minReadySeconds that a new pod must stay ready before the rollout goes on. Default 0,
+	// minReadySeconds that a new pod must stay ready before the rollout continues. Default 0,
 	// which means 10, and less than progressDeadlineSeconds, where nothing asks the
 	// container whether it is ready: without a TCP port and without probes.readiness.
 	// +optional

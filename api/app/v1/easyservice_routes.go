@@ -22,7 +22,7 @@ type Route struct {
 	// +kubebuilder:validation:items:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	Hostnames []string `json:"hostnames,omitempty"`
 
-	// path that requests begin with. Default /.
+	// path that requests start with. Default /.
 	// +optional
 	// +kubebuilder:default=/
 	// +kubebuilder:validation:MaxLength=1024
@@ -55,7 +55,7 @@ type ParentRef struct {
 	SectionName string `json:"sectionName,omitempty"`
 }
 
-// Metrics says where the pods tell their metrics, and has them scraped.
+// Metrics says where the pods show their metrics, and has them scraped.
 type Metrics struct {
 	// port: the name of a port of spec.ports.
 	// +required

@@ -179,7 +179,7 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
 
-	// paused holds every write of the operator back. Deletion and status go on.
+	// paused holds every write of the operator back. Deletion and status continue.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Paused bool `json:"paused,omitempty"`
@@ -201,7 +201,7 @@ type EasyServiceSpec struct {
 // +kubebuilder:printcolumn:name="Image",type=string,priority=1,JSONPath=`.spec.image`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of a Service: at most 63 characters, lower case letters, digits and '-', beginning with a letter"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of a Service: at most 63 characters, lower case letters, digits and '-', starting with a letter"
 // +operator-sdk:csv:customresourcedefinitions:displayName="Easy Service",resources={{Deployment,v1},{Event,v1},{HTTPRoute,v1},{Ingress,v1},{NetworkPolicy,v1},{ReplicaSet,v1},{ServiceMonitor,v1},{PodDisruptionBudget,v1},{Service,v1}}
 type EasyService struct {
 	metav1.TypeMeta   `json:",inline"`

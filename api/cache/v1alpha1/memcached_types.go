@@ -95,7 +95,7 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=128
 	// +kubebuilder:validation:items:Pattern=`^[a-z][a-z0-9_]*(=[A-Za-z0-9_.:/%-]+)?$`
-	// +kubebuilder:validation:XValidation:rule="self.all(o, !o.startsWith('ssl_') && !o.startsWith('proxy_'))",message="options must not begin with ssl_ or proxy_"
+	// +kubebuilder:validation:XValidation:rule="self.all(o, !o.startsWith('ssl_') && !o.startsWith('proxy_'))",message="options must not start with ssl_ or proxy_"
 	// +kubebuilder:validation:XValidation:rule="self.all(o, !o.startsWith('slab_chunk_max') || o.matches('^slab_chunk_max=(1|2|4|8|16|32|64|128|256|512)$'))",message="options: slab_chunk_max must be a power of two from 1 to 512 (KiB), or memcached does not start"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Extended Options",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Options []string `json:"options,omitempty"`
@@ -113,12 +113,12 @@ type MemcachedSpec struct {
 	TLS *MemcachedTLS `json:"tls,omitempty"`
 
 	// auth of applications, by the ASCII protocol (memcached -Y). Default: none,
-	// whoever reaches a node may use it.
+	// anyone who reaches a node may use it.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication"
 	Auth *MemcachedAuth `json:"auth,omitempty"`
 
-	// rollout paces the replacement of nodes, each of which begins empty.
+	// rollout paces the replacement of nodes, each of which starts empty.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Rollout",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Rollout *MemcachedRollout `json:"rollout,omitempty"`
@@ -129,13 +129,13 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy"
 	Proxy *MemcachedProxy `json:"proxy,omitempty"`
 
-	// metrics of each node, by an exporter beside it. Default: none.
+	// metrics of each node, by an exporter next to it. Default: none.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Metrics *MemcachedMetrics `json:"metrics,omitempty"`
 
 	// networkPolicy says who may connect. The proxy may, and with tls the operator,
-	// whoever is chosen. Default: whoever can reach the pods.
+	// anyone who is chosen. Default: anyone who can reach the pods.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network Policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	NetworkPolicy *commonv1.NetworkPolicy `json:"networkPolicy,omitempty"`
@@ -145,7 +145,7 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
 
-	// paused holds every write of the operator back. Deletion and status go on.
+	// paused holds every write of the operator back. Deletion and status continue.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Paused bool `json:"paused,omitempty"`
@@ -178,7 +178,7 @@ type MemcachedRollout struct {
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', starting with a letter"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.auth) || self.spec.auth.secretName != self.metadata.name + '-auth'",message="auth.secretName: <name>-auth is the Secret that the operator writes; give yours another name"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.tls) || self.spec.tls.secretName != self.metadata.name + '-certificates'",message="tls.secretName: <name>-certificates is the Secret that the operator writes; give yours another name"
 // +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{ConfigMap,v1},{Deployment,v1},{Event,v1},{NetworkPolicy,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{StatefulSet,v1}}

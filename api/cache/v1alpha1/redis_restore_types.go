@@ -6,11 +6,11 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// RedisBootstrap is what a Redis without data begins with. It is read only until there is a first master: what is added, or
+// RedisBootstrap is what a Redis without data starts with. It is read only until there is a first master: what is added, or
 // dropped, later has no effect.
 type RedisBootstrap struct {
-	// backup that the first master begins with. While it cannot be loaded there is no master. It cannot change; drop bootstrap to
-	// begin empty.
+	// backup that the first master starts with. While it cannot be loaded there is no master. It cannot change; drop bootstrap to
+	// start empty.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="bootstrap.backup cannot change; make another Redis for another backup"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Backup commonv1.BackupReference `json:"backup"`

@@ -10,7 +10,7 @@ import (
 type RedisNodeState string
 
 const (
-	// RedisFenced : follows nobody and takes no writes; how every server starts.
+	// RedisFenced : follows no one and takes no writes; how every server starts.
 	RedisFenced RedisNodeState = "Fenced"
 	// RedisSyncing : follows the master and has not caught up.
 	RedisSyncing RedisNodeState = "Syncing"
@@ -82,7 +82,7 @@ type RedisReplication struct {
 
 // RedisFailover records the last change of the master.
 type RedisFailover struct {
-	// epoch that it began.
+	// epoch that it started.
 	Epoch int64 `json:"epoch"`
 	// from is the master before, empty for the first.
 	// +optional
@@ -97,7 +97,7 @@ type RedisFailover struct {
 	// evidence that the old master takes no writes.
 	// +optional
 	Evidence string `json:"evidence,omitempty"`
-	// detectedAt, when the operator began to act.
+	// detectedAt, when the operator started to act.
 	DetectedAt metav1.MicroTime `json:"detectedAt"`
 	// promotedAt, when the new master was made.
 	// +optional
@@ -137,9 +137,9 @@ type RedisStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Epoch int64 `json:"epoch,omitempty"`
 
-	// datasetEpoch is the epoch in which the present data set began. It rises when all data was lost, when a human allowed to
+	// datasetEpoch is the epoch in which the present data set started. It rises when all data was lost, when a human allowed to
 	// continue without the latest data, and when a backup was restored: backups from before then have data that this Redis no
-	// longer has. It is 0 while this Redis has the data set that it began with, and stays the same in every other change of the
+	// longer has. It is 0 while this Redis has the data set that it started with, and stays the same in every other change of the
 	// master, and when a hibernated Redis wakes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -197,7 +197,8 @@ type RedisStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Failover"
 	LastFailover *RedisFailover `json:"lastFailover,omitempty"`
 
-	// conditions: Ready, Available, Progressing, Degraded, FailoverPossible, SplitBrain, CredentialsInSync, SettingsInSync, StorageResizing, CertificatesInSync (with tls), Paused, UpdateAvailable.
+	// conditions: Ready, Available, Progressing, Degraded, FailoverPossible, SplitBrain, CredentialsInSync, SettingsInSync, StorageResizing,
+	// CertificatesInSync (with tls), Paused, UpdateAvailable.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -117,7 +117,7 @@ type RedisSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Memory for Data in Percent",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MaxMemoryPercent *int32 `json:"maxMemoryPercent,omitempty"`
 
-	// bootstrap says what the set begins with. Default: empty. It is read only until there is a first master.
+	// bootstrap says what the set starts with. Default: empty. It is read only until there is a first master.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Bootstrap *RedisBootstrap `json:"bootstrap,omitempty"`
@@ -128,7 +128,7 @@ type RedisSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exposure"
 	Service RedisService `json:"service,omitzero"`
 
-	// networkPolicy says who may connect to the servers, beside each other and the
+	// networkPolicy says who may connect to the servers, next to each other and the
 	// operator. Default: everybody.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -146,7 +146,7 @@ type RedisSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Hibernate bool `json:"hibernate,omitempty"`
 
-	// paused holds every write of the operator back, failover included. Deletion and status go on.
+	// paused holds every write of the operator back, failover included. Deletion and status continue.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Paused bool `json:"paused,omitempty"`
@@ -186,7 +186,7 @@ type RedisConfigValue string
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.auth) || !(self.spec.auth.secretName in [self.metadata.name + '-auth', self.metadata.name + '-system', self.metadata.name + '-files', self.metadata.name + '-certificates'])",message="auth.secretName names a Secret that the operator writes itself; choose another name"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.tls) || !(self.spec.tls.secretName in [self.metadata.name + '-auth', self.metadata.name + '-system', self.metadata.name + '-files', self.metadata.name + '-certificates'])",message="tls.secretName names a Secret that the operator writes itself; choose another name"
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', starting with a letter"
 // +operator-sdk:csv:customresourcedefinitions:displayName="Redis",resources={{Event,v1},{PersistentVolumeClaim,v1},{Pod,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{StatefulSet,v1}}
 type Redis struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -46,30 +46,30 @@ type RedisBackup struct {
 }
 
 // UnmarshalJSON reads what can be read: no object hides the others of its list.
-func (b *RedisBackup) UnmarshalJSON(data []byte) error {
+func (r *RedisBackup) UnmarshalJSON(data []byte) error {
 	type plain RedisBackup // has not this method
 	read, unreadable, err := commonv1.Read[plain](data)
-	*b = RedisBackup(read)
-	b.Unreadable = unreadable
+	*r = RedisBackup(read)
+	r.Unreadable = unreadable
 	return err
 }
 
 // GetConditions gives the place where the conditions live.
-func (b *RedisBackup) GetConditions() *[]metav1.Condition { return &b.Status.Conditions }
+func (r *RedisBackup) GetConditions() *[]metav1.Condition { return &r.Status.Conditions }
 
 // SetObservedGeneration notes the generation that the status speaks of.
-func (b *RedisBackup) SetObservedGeneration(generation int64) {
-	b.Status.ObservedGeneration = generation
+func (r *RedisBackup) SetObservedGeneration(generation int64) {
+	r.Status.ObservedGeneration = generation
 }
 
 // GetSourceName gives the name of the Redis.
-func (b *RedisBackup) GetSourceName() string { return b.Spec.RedisName }
+func (r *RedisBackup) GetSourceName() string { return r.Spec.RedisName }
 
 // GetBackupOptions gives what every kind of backup lets its user choose.
-func (b *RedisBackup) GetBackupOptions() *commonv1.BackupOptions { return &b.Spec.BackupOptions }
+func (r *RedisBackup) GetBackupOptions() *commonv1.BackupOptions { return &r.Spec.BackupOptions }
 
 // GetBackupStatus gives what every kind of backup reports.
-func (b *RedisBackup) GetBackupStatus() *commonv1.BackupStatus { return &b.Status }
+func (r *RedisBackup) GetBackupStatus() *commonv1.BackupStatus { return &r.Status }
 
 // RedisBackupList is a list of RedisBackups.
 // +kubebuilder:object:root=true

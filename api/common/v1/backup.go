@@ -6,7 +6,7 @@ import (
 )
 
 // AllowRetention is an annotation of an EtcdBackup or RedisBackup: the name of a backup in its store. Retention, which is held after data
-// was lost, accepts what the data was up to that backup, and goes on.
+// was lost, accepts what the data was up to that backup, and continues.
 const AllowRetention = "mainstay-operator.io/allow-retention"
 
 // BackupStore is where backups are kept: exactly one of its fields is set.
@@ -111,7 +111,7 @@ type BackupOptions struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	TimeZone string `json:"timeZone,omitempty"`
 
-	// startingDeadline is how late a backup may begin, from 1m to 24h; it also bounds for how long a backup that failed is tried
+	// startingDeadline is how late a backup may start, from 1m to 24h; it also bounds for how long a backup that failed is tried
 	// again. A later one is missed, which is reported. Default 1h.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -127,7 +127,7 @@ type BackupOptions struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Retention *BackupRetention `json:"retention,omitempty"`
 
-	// suspend keeps new attempts from beginning. Scheduled times that pass meanwhile are skipped and do not count as missed.
+	// suspend keeps new attempts from start. Scheduled times that pass meanwhile are skipped and do not count as missed.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Suspend bool `json:"suspend,omitempty"`
@@ -224,7 +224,7 @@ type BackupReference struct {
 	// +kubebuilder:validation:MaxLength=25
 	Item string `json:"item,omitempty"`
 
-	// before chooses the latest backup that was begun before this time. Default: the latest of all.
+	// before chooses the latest backup that was started before this time. Default: the latest of all.
 	// +optional
 	Before *metav1.Time `json:"before,omitempty"`
 

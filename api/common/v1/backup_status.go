@@ -35,7 +35,7 @@ type BackupStatus struct {
 	// +optional
 	LastFailure *BackupFailure `json:"lastFailure,omitempty"`
 
-	// missed counts the backups that were due and never begun.
+	// missed counts the backups that were due and never started.
 	// +optional
 	Missed int64 `json:"missed,omitempty"`
 
@@ -61,9 +61,9 @@ type BackupStatus struct {
 
 // BackupItem is one backup in the store.
 type BackupItem struct {
-	// name of the backup: when it was begun, and what makes it unique.
+	// name of the backup: when it was started, and what makes it unique.
 	Name string `json:"name"`
-	// time when it was begun.
+	// time when it was started.
 	Time metav1.Time `json:"time"`
 	// size of the data in the store, in bytes.
 	Size int64 `json:"size"`
@@ -125,7 +125,7 @@ type BackupRun struct {
 type BackupFailure struct {
 	// scheduledTime is when it was due.
 	ScheduledTime metav1.Time `json:"scheduledTime"`
-	// reason: BackupMissed if it never began, BackupFailed if no attempt succeeded.
+	// reason: BackupMissed if it never started, BackupFailed if no attempt succeeded.
 	Reason string `json:"reason"`
 	// message says why.
 	Message string `json:"message"`

@@ -27,7 +27,7 @@ const (
 	// ConditionSuspended is True while spec.suspend holds back what has not started.
 	ConditionSuspended = "Suspended"
 	// ConditionNodeReachable is False while the node of a command that runs does not
-	// answer. The command may go on there.
+	// answer. The command may continue there.
 	ConditionNodeReachable = "NodeReachable"
 	// ConditionHostResolved is False while the scheduler finds no place on the node
 	// that spec.host names, be it unknown or full; the message is the scheduler's.

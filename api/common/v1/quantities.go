@@ -23,12 +23,12 @@ const (
 // costlyError names a quantity that is beyond the limits. It does not repeat it: it may be long.
 type costlyError struct{ path []string }
 
-func (e costlyError) Error() string {
+func (c costlyError) Error() string {
 	const words = "a quantity of more than 64 digits, or of more than 3 in its exponent, is not read, because computing it could take minutes; write a shorter one"
-	if len(e.path) == 0 {
+	if len(c.path) == 0 {
 		return words
 	}
-	return strings.Join(e.path, ".") + ": " + words
+	return strings.Join(c.path, ".") + ": " + words
 }
 
 // isCostly reports whether a text holds a number that is beyond the limits, wherever in the text it is. It allocates nothing.
@@ -51,7 +51,7 @@ func isCostly(text []byte) bool {
 	return false
 }
 
-// hasLongExponent reports whether a text begins with an exponent of too many digits.
+// hasLongExponent reports whether a text starts with an exponent of too many digits.
 func hasLongExponent(text []byte) bool {
 	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
 		text = text[1:]

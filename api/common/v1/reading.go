@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Reading tells how an object was read. Every kind embeds it; it is never sent.
+// Reading says how an object was read. Every kind embeds it; it is never sent.
 type Reading struct {
 	// Unreadable are the fields that were left out, and why; empty for none.
 	Unreadable string `json:"-"`
@@ -21,7 +21,7 @@ func (r Reading) GetUnreadable() string { return r.Unreadable }
 // Read decodes an object, without those fields of its spec and status that no Go value
 // can hold, or whose value costs more than its length. A schema admits such values, as a
 // quantity of 1e1.5 or a number beyond 32 bits, and an older one also 1e-2000000000. One
-// object with one would keep whoever lists the kind from all the others.
+// object with one would keep anyone who lists the kind from all the others.
 // The JSON is the API server's, which writes each key once.
 func Read[T any](data []byte) (object T, unreadable string, err error) {
 	if unmarshal(data, &object) == nil {

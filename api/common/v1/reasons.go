@@ -1,7 +1,7 @@
 package v1
 
 // A reason is for programs: it is one of these constants, and each has the name of its string. What people read is the
-// message beside it.
+// message next to it.
 
 // Reasons, the same words for every kind.
 const (
@@ -106,7 +106,7 @@ const (
 	// ReasonUnreadableReply : the message names the nodes that answer as no Redis server does.
 	ReasonUnreadableReply = "UnreadableReply"
 	// ReasonPromotionBlocked : making a new master could lose confirmed writes; the
-	// message says who is awaited and how to go on without.
+	// message says who is awaited and how to continue without.
 	ReasonPromotionBlocked = "PromotionBlocked"
 	// ReasonHibernating : spec.hibernate is true; writes end and pods go.
 	ReasonHibernating = "Hibernating"
@@ -116,7 +116,7 @@ const (
 	ReasonResizing = "Resizing"
 	// ReasonResized : every volume is as large as asked for.
 	ReasonResized = "Resized"
-	// ReasonOperatorCannotReachPods : no server answers the operator, which tells
+	// ReasonOperatorCannotReachPods : no server answers the operator, which says
 	// nothing of the servers: none is promoted over or deleted.
 	ReasonOperatorCannotReachPods = "OperatorCannotReachPods"
 	// ReasonReplicasInSync : enough replicas follow that one has every confirmed write.
@@ -129,18 +129,18 @@ const (
 	ReasonPasswordsAccepted = "PasswordsAccepted"
 	// ReasonPasswordsOverlap : the passwords before are accepted, too; for a Redis the message says until when.
 	ReasonPasswordsOverlap = "PasswordsOverlap"
-	// ReasonRotating : the nodes are being told the passwords.
+	// ReasonRotating : the nodes are being informed the passwords.
 	ReasonRotating = "Rotating"
 	// ReasonPasswordRefused : a node will not change its passwords.
 	ReasonPasswordRefused = "PasswordRefused"
-	// ReasonReadmitting : a replica does not know the operator's password and is started anew.
+	// ReasonReadmitting : a replica does not know the operator's password and is restarted.
 	ReasonReadmitting = "Readmitting"
 	// ReasonLockedOut : nodes do not know the operator's password and none that does
 	// is master; the message says the way out.
 	ReasonLockedOut = "LockedOut"
 	// ReasonSettingsApplied : the servers run with what the spec says.
 	ReasonSettingsApplied = "SettingsApplied"
-	// ReasonApplyingSettings : running servers are being told; the message names the fields.
+	// ReasonApplyingSettings : running servers are being informed; the message names the fields.
 	ReasonApplyingSettings = "ApplyingSettings"
 	// ReasonCertificatesLoaded : every node uses what the Secret says.
 	ReasonCertificatesLoaded = "CertificatesLoaded"
@@ -161,11 +161,11 @@ const (
 	ReasonUnknownMember = "UnknownMember"
 	// ReasonDataLost : a member has lost its data, and cannot be replaced now; the message says why.
 	ReasonDataLost = "DataLost"
-	// ReasonRestartBlocked : a pod must be made anew, and its data would go with it; the message says the way out.
+	// ReasonRestartBlocked : a pod must be recreated, and its data would go with it; the message says the way out.
 	ReasonRestartBlocked = "RestartBlocked"
-	// ReasonEvictionBlocked : PodDisruptionBudgets keep a pod from being made anew; the message names them, and the way out.
+	// ReasonEvictionBlocked : PodDisruptionBudgets keep a pod from being recreated; the message names them, and the way out.
 	ReasonEvictionBlocked = "EvictionBlocked"
-	// ReasonRecordLost : status.membership is not there, and members' data is; or, of an EtcdRestore, nothing is on record of what it began.
+	// ReasonRecordLost : status.membership is not there, and members' data is; or, of an EtcdRestore, nothing is recorded of what it started.
 	ReasonRecordLost = "RecordLost"
 	// ReasonPeerSecretsLost : the Secrets by which the members trust each other are gone; the message says the way out.
 	ReasonPeerSecretsLost = "PeerSecretsLost"
@@ -180,12 +180,12 @@ const (
 	ReasonNoSpace = "NoSpace"
 	// ReasonQuotaNearlyReached : most of the quota is in use; the message says how much, and what to do.
 	ReasonQuotaNearlyReached = "QuotaNearlyReached"
-	// ReasonBackupUnusable : the backup that an object is to begin with cannot be fetched or loaded; the message says why, in the
+	// ReasonBackupUnusable : the backup that an object is to start with cannot be fetched or loaded; the message says why, in the
 	// store's or the server's words. It is tried again.
 	ReasonBackupUnusable = "BackupUnusable"
 	// ReasonDataExists : there is data where a backup was to be loaded; nothing is overwritten.
 	ReasonDataExists = "DataExists"
-	// ReasonRestoring : a backup is being loaded, or with an EtcdRestore the members of before are stopped for it.
+	// ReasonRestoring : a backup is being loaded, or with an EtcdRestore the earlier members are stopped for it.
 	ReasonRestoring = "Restoring"
 	// ReasonSuperseded : another EtcdRestore took the place of this one before any member ran with its backup.
 	ReasonSuperseded = "Superseded"
@@ -205,15 +205,15 @@ const (
 	ReasonBackupWritten = "BackupWritten"
 	// ReasonBackupFailed : no attempt at the latest backup that was due succeeded in time; the message says why.
 	ReasonBackupFailed = "BackupFailed"
-	// ReasonBackupMissed : the latest backup that was due never began; the message says why.
+	// ReasonBackupMissed : the latest backup that was due never started; the message says why.
 	ReasonBackupMissed = "BackupMissed"
 	// ReasonBackupUnderWay : a backup is being made.
 	ReasonBackupUnderWay = "BackupUnderWay"
 	// ReasonBackupNotDue : no backup is due now.
 	ReasonBackupNotDue = "BackupNotDue"
-	// ReasonBackupRefused : the store or the server refuses, and somebody must mend that; the message has its words.
+	// ReasonBackupRefused : the store or the server refuses, and somebody must repair that; the message has its words.
 	ReasonBackupRefused = "BackupRefused"
-	// ReasonBackupTooOld : two backups were due since the newest one was begun, and nothing else says why there is none.
+	// ReasonBackupTooOld : two backups were due since the newest one was started, and nothing else says why there is none.
 	ReasonBackupTooOld = "BackupTooOld"
 	// ReasonSourceNotReady : a backup is due, and what is to be backed up is not there or not available.
 	ReasonSourceNotReady = "SourceNotReady"
@@ -230,24 +230,24 @@ const (
 const (
 	// ReasonForming : the set had no master and no data yet.
 	ReasonForming = "Forming"
-	// ReasonRestored : a Redis had no master and no data yet, and began with the backup that the spec names; or the first member
+	// ReasonRestored : a Redis had no master and no data yet, and started with the backup that the spec names; or the first member
 	// of an EtcdCluster runs with the backup of an EtcdRestore.
 	ReasonRestored = "Restored"
 	// ReasonMasterLost : the master is dead, was silent for too long, or was fenced by a change that did not end.
 	ReasonMasterLost = "MasterLost"
 	// ReasonMasterCutOff : the operator reached the master, and its replicas did not.
 	ReasonMasterCutOff = "MasterCutOff"
-	// ReasonRecovering : no process was left that ran with the master's history; the volumes told whose data is the latest.
+	// ReasonRecovering : no process was left that ran with the master's history; the volumes shown whose data is the latest.
 	ReasonRecovering = "Recovering"
-	// ReasonDatasetLost : no volume held any key. The set began anew, empty.
+	// ReasonDatasetLost : no volume held any key. The set started again, empty.
 	ReasonDatasetLost = "DatasetLost"
 	// ReasonRecordOutdated : the servers were ahead of the status, as after a restore of the API server.
 	ReasonRecordOutdated = "RecordOutdated"
-	// ReasonMasterPodDeleted : the master's pod was deleted by force while its process went on.
+	// ReasonMasterPodDeleted : the master's pod was deleted by force while its process continued.
 	ReasonMasterPodDeleted = "MasterPodDeleted"
 	// ReasonMasterTerminating : the master's pod was deleted or evicted, and served on until then.
 	ReasonMasterTerminating = "MasterTerminating"
-	// ReasonMasterOutdated : the master's pod is to be made anew from a later template.
+	// ReasonMasterOutdated : the master's pod is to be recreated from a later template.
 	ReasonMasterOutdated = "MasterOutdated"
 	// ReasonScaledDown : spec.size leaves no place for the master's pod.
 	ReasonScaledDown = "ScaledDown"

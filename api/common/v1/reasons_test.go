@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whoever reads a reason in a condition, an event or a metric finds the constant by its name.
+// Anyone who reads a reason in a condition, an event or a metric finds the constant by its name.
 func TestAReasonHasTheNameOfItsString(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "reasons.go", nil, 0)
 	if err != nil {

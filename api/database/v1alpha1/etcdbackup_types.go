@@ -46,30 +46,30 @@ type EtcdBackup struct {
 }
 
 // UnmarshalJSON reads what can be read: no object hides the others of its list.
-func (b *EtcdBackup) UnmarshalJSON(data []byte) error {
+func (e *EtcdBackup) UnmarshalJSON(data []byte) error {
 	type plain EtcdBackup // has not this method
 	read, unreadable, err := commonv1.Read[plain](data)
-	*b = EtcdBackup(read)
-	b.Unreadable = unreadable
+	*e = EtcdBackup(read)
+	e.Unreadable = unreadable
 	return err
 }
 
 // GetConditions gives the place where the conditions live.
-func (b *EtcdBackup) GetConditions() *[]metav1.Condition { return &b.Status.Conditions }
+func (e *EtcdBackup) GetConditions() *[]metav1.Condition { return &e.Status.Conditions }
 
 // SetObservedGeneration notes the generation that the status speaks of.
-func (b *EtcdBackup) SetObservedGeneration(generation int64) {
-	b.Status.ObservedGeneration = generation
+func (e *EtcdBackup) SetObservedGeneration(generation int64) {
+	e.Status.ObservedGeneration = generation
 }
 
 // GetSourceName gives the name of the EtcdCluster.
-func (b *EtcdBackup) GetSourceName() string { return b.Spec.ClusterName }
+func (e *EtcdBackup) GetSourceName() string { return e.Spec.ClusterName }
 
 // GetBackupOptions gives what every kind of backup lets its user choose.
-func (b *EtcdBackup) GetBackupOptions() *commonv1.BackupOptions { return &b.Spec.BackupOptions }
+func (e *EtcdBackup) GetBackupOptions() *commonv1.BackupOptions { return &e.Spec.BackupOptions }
 
 // GetBackupStatus gives what every kind of backup reports.
-func (b *EtcdBackup) GetBackupStatus() *commonv1.BackupStatus { return &b.Status }
+func (e *EtcdBackup) GetBackupStatus() *commonv1.BackupStatus { return &e.Status }
 
 // EtcdBackupList is a list of EtcdBackups.
 // +kubebuilder:object:root=true

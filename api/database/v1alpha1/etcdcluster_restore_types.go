@@ -7,15 +7,15 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// EtcdBootstrap says what a new cluster begins with.
+// EtcdBootstrap says what a new cluster starts with.
 type EtcdBootstrap struct {
-	// backup of an EtcdCluster that the first member begins with. Until it can be fetched and restored no cluster is formed:
+	// backup of an EtcdCluster that the first member starts with. Until it can be fetched and restored no cluster is formed:
 	// condition Degraded says why. It is read only while there is no data.
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Backup commonv1.BackupReference `json:"backup"`
 }
 
-// EtcdRestoredBackup is the backup that a cluster began with.
+// EtcdRestoredBackup is the backup that a cluster started with.
 type EtcdRestoredBackup struct {
 	// item is the name of the backup.
 	Item string `json:"item"`
@@ -29,7 +29,7 @@ type EtcdRestoredBackup struct {
 	ServerVersion string `json:"serverVersion,omitempty"`
 }
 
-// EtcdMembershipRestore is the backup that the first member of a cluster begins with, until it was seen to run.
+// EtcdMembershipRestore is the backup that the first member of a cluster starts with, until it was seen to run.
 type EtcdMembershipRestore struct {
 	EtcdRestoredBackup `json:",inline"`
 
@@ -48,7 +48,7 @@ type EtcdMembershipRestore struct {
 	KeptDataIDs []string `json:"keptDataIDs,omitempty"`
 }
 
-// EtcdNextRestore tells how far an EtcdRestore is that has not begun.
+// EtcdNextRestore says how far an EtcdRestore is that has not started.
 type EtcdNextRestore struct {
 	// restoreUID is its UID.
 	RestoreUID types.UID `json:"restoreUID"`
@@ -56,9 +56,9 @@ type EtcdNextRestore struct {
 	Message string `json:"message"`
 }
 
-// EtcdLastRestore tells of the backup that the data came from.
+// EtcdLastRestore reports the backup that the data came from.
 type EtcdLastRestore struct {
-	// time when the first member had begun with it.
+	// time when the first member had started with it.
 	Time metav1.Time `json:"time"`
 
 	EtcdRestoredBackup `json:",inline"`

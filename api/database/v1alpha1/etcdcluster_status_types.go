@@ -6,7 +6,7 @@ import (
 )
 
 // EtcdMembership is the record of who is a member. It is saved before each change that it speaks of, so that an operator
-// that starts anew goes on where another one stopped.
+// that starts over continues where another one stopped.
 type EtcdMembership struct {
 	// token that keeps the members apart from those of every other cluster, when they meet for the first time.
 	Token string `json:"token"`
@@ -24,7 +24,7 @@ type EtcdMembership struct {
 	// +optional
 	ReadableFrom int64 `json:"readableFrom,omitempty"`
 
-	// members on record, sorted by name.
+	// members recorded, sorted by name.
 	// +listType=map
 	// +listMapKey=name
 	Members []EtcdRecordedMember `json:"members"`
@@ -35,7 +35,7 @@ type EtcdMembership struct {
 	// +listType=atomic
 	FormerDataIDs []string `json:"formerDataIDs,omitempty"`
 
-	// restore is the backup that the first member begins with, until it was seen to run.
+	// restore is the backup that the first member starts with, until it was seen to run.
 	// +optional
 	Restore *EtcdMembershipRestore `json:"restore,omitempty"`
 
@@ -44,7 +44,7 @@ type EtcdMembership struct {
 	Change *EtcdMembershipChange `json:"change,omitempty"`
 }
 
-// EtcdRecordedMember is a member on record: its pod may start an etcd.
+// EtcdRecordedMember is a recorded member: its pod may start an etcd.
 type EtcdRecordedMember struct {
 	// name of the member and of its pod.
 	Name string `json:"name"`
@@ -61,7 +61,7 @@ type EtcdRecordedMember struct {
 	// +optional
 	ClaimUID types.UID `json:"claimUID,omitempty"`
 
-	// startedBy is the UID of the only pod that may begin with an empty data directory; empty until it was told to.
+	// startedBy is the UID of the only pod that may start with an empty data directory; empty until it was asked to.
 	// +optional
 	StartedBy types.UID `json:"startedBy,omitempty"`
 
@@ -97,7 +97,7 @@ type EtcdMembershipChange struct {
 
 // EtcdLogin is the record of who may log in.
 type EtcdLogin struct {
-	// required is true once etcd serves nobody who has not logged in, and none but the operator's users may do everything.
+	// required is true once etcd serves no one who has not logged in, and none but the operator's users may do everything.
 	// +optional
 	Required bool `json:"required,omitempty"`
 
@@ -114,16 +114,16 @@ type EtcdLogin struct {
 	FormerUntil *metav1.Time `json:"formerUntil,omitempty"`
 }
 
-// EtcdRecovery tells of the last recovery from the loss of a majority.
+// EtcdRecovery reports the last recovery from the loss of a majority.
 type EtcdRecovery struct {
-	// time when it was begun.
+	// time when it was started.
 	Time metav1.Time `json:"time"`
-	// member whose data the cluster went on with.
+	// member whose data the cluster continued with.
 	Member string `json:"member"`
 	// revision of that data: writes after it are lost.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
-	// lost are the members that were given up. What their volumes hold is kept beside the data of the members that are made
+	// lost are the members that were given up. What their volumes hold is kept next to the data of the members that are made
 	// on them: it is in the folders whose names are not in status.membership.
 	// +listType=atomic
 	Lost []string `json:"lost"`
@@ -138,7 +138,7 @@ const (
 	EtcdAdd EtcdChangeType = "Add"
 	// EtcdRemove removes a member.
 	EtcdRemove EtcdChangeType = "Remove"
-	// EtcdRecover begins a cluster of one with the data of that member, because a majority has lost theirs.
+	// EtcdRecover starts a cluster of one with the data of that member, because a majority has lost theirs.
 	EtcdRecover EtcdChangeType = "Recover"
 )
 
@@ -237,11 +237,11 @@ type EtcdClusterStatus struct {
 	// +optional
 	CompactedRevision int64 `json:"compactedRevision,omitempty"`
 
-	// lastRecovery tells of the last recovery from the loss of a majority.
+	// lastRecovery reports the last recovery from the loss of a majority.
 	// +optional
 	LastRecovery *EtcdRecovery `json:"lastRecovery,omitempty"`
 
-	// lastRestore tells of the backup that the data came from.
+	// lastRestore reports the backup that the data came from.
 	// +optional
 	LastRestore *EtcdLastRestore `json:"lastRestore,omitempty"`
 
@@ -249,11 +249,11 @@ type EtcdClusterStatus struct {
 	// +optional
 	Login *EtcdLogin `json:"login,omitempty"`
 
-	// nextRestore tells how far the EtcdRestore is that is to begin next.
+	// nextRestore says how far the EtcdRestore is that is to start next.
 	// +optional
 	NextRestore *EtcdNextRestore `json:"nextRestore,omitempty"`
 
-	// begunRestoreUIDs are the UIDs of the EtcdRestores that were begun: none begins twice. The last 32 are kept.
+	// begunRestoreUIDs are the UIDs of the EtcdRestores that were started: none starts twice. The last 32 are kept.
 	// +optional
 	// +listType=atomic
 	BegunRestoreUIDs []types.UID `json:"begunRestoreUIDs,omitempty"`

@@ -8,7 +8,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// EtcdAllowUnsafeRecovery is an annotation: set to the token that the status shows, it lets the cluster go on from the data of
+// EtcdAllowUnsafeRecovery is an annotation: set to the token that the status shows, it lets the cluster continue from the data of
 // one member although a majority has lost theirs. Confirmed writes may be lost by it.
 const EtcdAllowUnsafeRecovery = "mainstay-operator.io/allow-unsafe-recovery"
 
@@ -17,7 +17,7 @@ const EtcdAllowUnsafeRecovery = "mainstay-operator.io/allow-unsafe-recovery"
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || has(self.version)",message="image needs version, which says what the image holds"
 // +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)",message="storage cannot be added or dropped later; make a new EtcdCluster and move the data"
 // +kubebuilder:validation:XValidation:rule="has(self.tls) == has(oldSelf.tls)",message="tls cannot be added or dropped later; make a new EtcdCluster and move the data"
-// +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap) && (!has(self.bootstrap) || self.bootstrap == oldSelf.bootstrap)",message="bootstrap cannot change: it says what the cluster began with; make a new EtcdCluster"
+// +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap) && (!has(self.bootstrap) || self.bootstrap == oldSelf.bootstrap)",message="bootstrap cannot change: it says what the cluster started with; make a new EtcdCluster"
 // +kubebuilder:validation:XValidation:rule="has(self.auth) == has(oldSelf.auth)",message="auth cannot be added or dropped later; make a new EtcdCluster and move the data"
 // +kubebuilder:validation:XValidation:rule="!has(self.quota) || !has(self.storage) || string(self.quota).matches('[eE].{4}|.{33}') || string(self.storage.size).matches('[eE].{4}|.{33}') || quantity(string(self.quota)).compareTo(quantity(string(self.storage.size))) <= 0",message="quota cannot be more than storage.size: the volume would be full before etcd refuses writes"
 type EtcdClusterSpec struct {
@@ -30,7 +30,7 @@ type EtcdClusterSpec struct {
 	Size *int32 `json:"size,omitempty"`
 
 	// version of etcd: an exact one such as "3.6.16", from 3.5.26 on, or a minor version such as "3.6", whose newest patch
-	// that the operator then knows is run. That patch stays: condition UpdateAvailable tells of a newer one, which is taken
+	// that the operator then knows is run. That patch stays: condition UpdateAvailable reports a newer one, which is taken
 	// by naming it. Raising the version upgrades the members one at a time, through every minor version between. It cannot
 	// be of an earlier minor version than status.targetVersion. Default: the newest minor version when the object was made;
 	// it then stays.
@@ -75,7 +75,7 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Defragmentation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Defrag *EtcdDefrag `json:"defrag,omitempty"`
 
-	// bootstrap says what a new cluster begins with. Default: nothing. It cannot change.
+	// bootstrap says what a new cluster starts with. Default: nothing. It cannot change.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Bootstrap *EtcdBootstrap `json:"bootstrap,omitempty"`
@@ -86,7 +86,7 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS"
 	TLS *EtcdTLS `json:"tls,omitempty"`
 
-	// auth of clients. Default: none, whoever can connect can read, write and change members. It cannot be added or dropped
+	// auth of clients. Default: none, anyone who can connect can read, write and change members. It cannot be added or dropped
 	// later.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication"
@@ -103,13 +103,13 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// networkPolicy says who may connect to the members, beside each other and the operator. Default: everybody. A change
+	// networkPolicy says who may connect to the members, next to each other and the operator. Default: everybody. A change
 	// takes no new pods.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	NetworkPolicy *commonv1.NetworkPolicy `json:"networkPolicy,omitempty"`
 
-	// paused holds every write of the operator back, the replacement of members included. Deletion and status go on.
+	// paused holds every write of the operator back, the replacement of members included. Deletion and status continue.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Paused bool `json:"paused,omitempty"`
@@ -121,7 +121,7 @@ type EtcdClusterSpec struct {
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storage.storageClassName cannot change"
 type EtcdStorage struct {
 	// size of each member's volume, from 64Mi on. It should be twice the quota and more: a defragmentation writes all data
-	// anew before it drops the old. It can grow, where the storage class allows it; what was refused can be taken back.
+	// again before it drops the old. It can grow, where the storage class allows it; what was refused can be taken back.
 	// A volume never shrinks.
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}') && quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.size is a quantity from 64Mi on"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
@@ -210,7 +210,7 @@ const (
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', starting with a letter"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.tls) || !(self.spec.tls.secretName in [self.metadata.name + '-authority', self.metadata.name + '-peers', self.metadata.name + '-certificates', self.metadata.name + '-binding', self.metadata.name + '-system', self.metadata.name + '-tokens', self.metadata.name + '-backup'])",message="tls.secretName names a Secret that the operator writes itself; choose another name"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.auth) || !(self.spec.auth.secretName in [self.metadata.name + '-authority', self.metadata.name + '-peers', self.metadata.name + '-certificates', self.metadata.name + '-binding', self.metadata.name + '-system', self.metadata.name + '-tokens', self.metadata.name + '-backup'])",message="auth.secretName names a Secret that the operator writes itself; choose another name"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.version) || !has(self.status) || !has(self.status.targetVersion) || self.spec.version.split('.')[1] >= self.status.targetVersion.split('.')[1]",fieldPath=".spec.version",message="version cannot be of an earlier minor version than status.targetVersion: etcd cannot read data that a later one has written; restore a backup into a new EtcdCluster"

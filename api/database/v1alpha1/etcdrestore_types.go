@@ -24,7 +24,7 @@ type EtcdRestoreSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Backup commonv1.BackupReference `json:"backup"`
 
-	// startingDeadline is how long after its creation the restore may begin, from 1m to 24h. A restore that has not begun by then
+	// startingDeadline is how long after its creation the restore may start, from 1m to 24h. A restore that has not started by then
 	// fails, so that a forgotten one never runs. Default 1h.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -41,7 +41,7 @@ type EtcdRestoreStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// item is the backup that takes the place of the data, once the restore has begun.
+	// item is the backup that takes the place of the data, once the restore has started.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Item string `json:"item,omitempty"`
@@ -82,20 +82,20 @@ type EtcdRestore struct {
 }
 
 // UnmarshalJSON reads what can be read: no object hides the others of its list.
-func (r *EtcdRestore) UnmarshalJSON(data []byte) error {
+func (e *EtcdRestore) UnmarshalJSON(data []byte) error {
 	type plain EtcdRestore // has not this method
 	read, unreadable, err := commonv1.Read[plain](data)
-	*r = EtcdRestore(read)
-	r.Unreadable = unreadable
+	*e = EtcdRestore(read)
+	e.Unreadable = unreadable
 	return err
 }
 
 // GetConditions gives the place where the conditions live.
-func (r *EtcdRestore) GetConditions() *[]metav1.Condition { return &r.Status.Conditions }
+func (e *EtcdRestore) GetConditions() *[]metav1.Condition { return &e.Status.Conditions }
 
 // SetObservedGeneration notes the generation that the status speaks of.
-func (r *EtcdRestore) SetObservedGeneration(generation int64) {
-	r.Status.ObservedGeneration = generation
+func (e *EtcdRestore) SetObservedGeneration(generation int64) {
+	e.Status.ObservedGeneration = generation
 }
 
 // EtcdRestoreList is a list of EtcdRestores.
@@ -113,28 +113,29 @@ const (
 	deadlineMargin = 10 * time.Second
 )
 
-// StartingDeadline is how long after its creation the restore may begin.
-func (r *EtcdRestore) StartingDeadline() time.Duration {
-	if d := r.Spec.StartingDeadline; d != nil {
+// StartingDeadline is how long after its creation the restore may start.
+func (e *EtcdRestore) StartingDeadline() time.Duration {
+	if d := e.Spec.StartingDeadline; d != nil {
 		return d.Duration
 	}
 	return defaultStartingDeadline
 }
 
-// BeginsBefore is the time from which on the EtcdCluster's controller does not begin the restore any more.
-func (r *EtcdRestore) BeginsBefore() time.Time {
-	return r.CreationTimestamp.Add(r.StartingDeadline() - deadlineMargin)
+// StartsBefore is the time from which on the EtcdCluster's controller does not start the restore any more.
+func (e *EtcdRestore) StartsBefore() time.Time {
+	return e.CreationTimestamp.Add(e.StartingDeadline() - deadlineMargin)
 }
 
-// FailsAfter is the time from which on a restore that has not begun has failed. It is later than BeginsBefore, as what was begun just
+// FailsAfter is the time from which on a restore that has not started has failed. It is later than StartsBefore, as what was started just
 // before that is saved a little later.
-func (r *EtcdRestore) FailsAfter() time.Time {
-	return r.CreationTimestamp.Add(r.StartingDeadline() + deadlineMargin)
+func (e *EtcdRestore) FailsAfter() time.Time {
+	return e.CreationTimestamp.Add(e.StartingDeadline() + deadlineMargin)
 }
 
 // HasEnded reports whether the restore is complete or has failed: it never runs again.
-func (r *EtcdRestore) HasEnded() bool {
-	return meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionFailed)
+func (e *EtcdRestore) HasEnded() bool {
+	return meta.IsStatusConditionTrue(e.Status.Conditions, commonv1.ConditionComplete) ||
+		meta.IsStatusConditionTrue(e.Status.Conditions, commonv1.ConditionFailed)
 }
 
 func init() { register(&EtcdRestore{}, &EtcdRestoreList{}) }

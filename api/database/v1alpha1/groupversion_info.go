@@ -14,7 +14,7 @@ var (
 	// GroupVersion of the kinds in this package.
 	GroupVersion = schema.GroupVersion{Group: "database.mainstay-operator.io", Version: "v1alpha1"}
 
-	// SchemeBuilder gathers the kinds; each registers itself beside its types.
+	// SchemeBuilder gathers the kinds; each registers itself next to its types.
 	SchemeBuilder runtime.SchemeBuilder
 
 	// AddToScheme adds the kinds to a scheme.

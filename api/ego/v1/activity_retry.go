@@ -12,7 +12,7 @@ type RetryPolicy struct {
 	// +kubebuilder:validation:MaxItems=2
 	Causes []RetryCause `json:"causes,omitempty"`
 
-	// backoff is how long after the end of the first attempt the second begins, from
+	// backoff is how long after the end of the first attempt the second starts, from
 	// 0s to 10m. It doubles with each further one, up to 10m. Default 10s.
 	// +optional
 	// +kubebuilder:validation:Type=string

@@ -156,7 +156,7 @@ type ActivitySpec struct {
 	RetryPolicy RetryPolicy `json:"retryPolicy,omitzero"`
 
 	// suspend holds back what has not started, the first attempt or the next one.
-	// An attempt that has started goes on. It can be taken back.
+	// An attempt that has started continues. It can be taken back.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Suspend bool `json:"suspend,omitempty"`

@@ -77,7 +77,7 @@ func TestLoginsThatEtcdRefuses(t *testing.T) {
 	}
 }
 
-// While a backup begins, another user's password may change, which ends all logins.
+// While a backup starts, another user's password may change, which ends all logins.
 func TestALoginThatHasEndedIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	server := startGuardedEtcd(t)

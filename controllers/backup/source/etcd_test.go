@@ -58,7 +58,7 @@ func TestASnapshotIsOfAFollowerAndIsStartedFrom(t *testing.T) {
 	}
 	if meta.Revision < before || meta.Revision < 102 || meta.ClusterID != fmt.Sprintf("%x", leader.cluster) ||
 		!strings.HasPrefix(meta.ServerVersion, "3.") {
-		t.Errorf("it tells %+v, and %d was committed before", meta, before)
+		t.Errorf("it shows %+v, and %d was committed before", meta, before)
 	}
 	if err := VerifyEtcd(t.Context(), file.Name(), shortDir(t), manifestOf(meta)); err != nil {
 		t.Error(err)
@@ -79,7 +79,7 @@ func TestASnapshotOfAMemberAlone(t *testing.T) {
 	}
 	meta := snapshot()
 	if meta.Revision != 1 {
-		t.Errorf("without a key it tells %+v", meta)
+		t.Errorf("without a key it shows %+v", meta)
 	}
 	from := sourceOf(alone.endpoint)
 	from.ClusterID = meta.ClusterID
@@ -99,7 +99,7 @@ func TestASnapshotOfAMemberAlone(t *testing.T) {
 	}
 	file := newFile(t)
 	if meta, err := Etcd(t.Context(), sourceOf(alone.endpoint), "", file); err != nil || meta.Revision != 5 {
-		t.Errorf("after its last change was compacted it tells %+v, %v", meta, err)
+		t.Errorf("after its last change was compacted it shows %+v, %v", meta, err)
 	}
 	if err := VerifyEtcd(t.Context(), file.Name(), shortDir(t), backup.Manifest{Revision: 5}); err != nil {
 		t.Error(err)
@@ -111,7 +111,7 @@ func TestASnapshotOfAMemberAlone(t *testing.T) {
 func (e *etcdServer) breakOff() {
 	e.t.Helper()
 	e.put(32, 1<<20)
-	pipe := e.t.TempDir() + "/pipe" // takes 64 KiB, so that the snapshot is on its way for as long as nobody reads
+	pipe := e.t.TempDir() + "/pipe" // takes 64 KiB, so that the snapshot is on its way for as long as no one reads
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		e.t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestClustersThatCannotBeRead(t *testing.T) {
 		!strings.Contains(err.Error(), fmt.Sprint("has not reached revision ", revision+1)) {
 		t.Errorf("got %v", err)
 	}
-	// A follower that stops is passed over, and one that goes on is not read before it has what was written meanwhile.
+	// A follower that stops is passed over, and one that continues is not read before it has what was written meanwhile.
 	stopped := cluster[1]
 	stopped.signal(syscall.SIGSTOP)
 	cluster[0].readAfterWrite(cluster[2].endpoint, stopped.endpoint)

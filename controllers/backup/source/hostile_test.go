@@ -36,7 +36,7 @@ type fakeRedis struct {
 	info  func() string
 	psync string      // what it says to PSYNC, and then no more
 	holds bool        // and it leaves the connection open
-	heard chan string // what it was told over a connection, once that has ended; nil if nobody asks
+	heard chan string // what it was reported over a connection, once that has ended; nil if no one asks
 }
 
 // start returns where the server is.
@@ -93,35 +93,35 @@ func aMaster() string { return infoOf("master", anID, "", 100) }
 
 func TestDumpsThatHostileServersGive(t *testing.T) {
 	t.Parallel()
-	const begin, mark = "\n\n+FULLRESYNC " + anID + " 100\r\n\n\n", "mark567890123456789012345678901234567890"
+	const start, mark = "\n\n+FULLRESYNC " + anID + " 100\r\n\n\n", "mark567890123456789012345678901234567890"
 	sized := fmt.Sprintf("$%d\r\n", len(aDump))
 	for _, c := range []struct {
 		name, psync string
 		want        string // in the error; "" for none
 	}{
-		{"a dump of a length", begin + sized + aDump, ""},
-		{"a dump of a length, and more behind it", begin + sized + aDump + "\n*1\r\n", ""},
-		{"a dump with a mark", begin + "$EOF:" + mark + "\r\n" + aDump + mark, ""},
-		{"a dump with a mark, and more behind it", begin + "$EOF:" + mark + "\r\n" + aDump + mark + "*1\r\n", ""},
-		{"a dump with half of the mark", begin + "$EOF:" + mark + "\r\n" + aDump + mark[:20], "the server has broken off the dump"},
-		{"a dump with another mark", begin + "$EOF:" + mark + "\r\n" + aDump + strings.Repeat("x", markSize),
+		{"a dump of a length", start + sized + aDump, ""},
+		{"a dump of a length, and more behind it", start + sized + aDump + "\n*1\r\n", ""},
+		{"a dump with a mark", start + "$EOF:" + mark + "\r\n" + aDump + mark, ""},
+		{"a dump with a mark, and more behind it", start + "$EOF:" + mark + "\r\n" + aDump + mark + "*1\r\n", ""},
+		{"a dump with half of the mark", start + "$EOF:" + mark + "\r\n" + aDump + mark[:20], "the server has broken off the dump"},
+		{"a dump with another mark", start + "$EOF:" + mark + "\r\n" + aDump + strings.Repeat("x", markSize),
 			"the server has broken off the dump"},
-		{"a dump without its mark", begin + "$EOF:" + mark + "\r\n" + aDump, "the server has broken off the dump"},
-		{"a mark that is short", begin + "$EOF:mark\r\n" + aDump, `the mark "mark" does not have 40 bytes`},
-		{"a dump that is shorter than it says", begin + fmt.Sprintf("$%d\r\n", len(aDump)+1) + aDump, "the server has broken off the dump"},
-		{"a dump that is longer than it says", begin + fmt.Sprintf("$%d\r\n", len(aDump)-1) + aDump, "the dump is truncated"},
-		{"a huge length", begin + "$9223372036854775807\r\n" + aDump, "the server has broken off the dump"},
-		{"a length beyond all numbers", begin + "$99999999999999999999\r\n" + aDump, `"99999999999999999999" is not the length of a dump`},
-		{"no length", begin + "$-1\r\n", `"-1" is not the length of a dump`},
-		{"something else", begin + "$15\r\n<!DOCTYPE html>", "is not how a dump starts"},
+		{"a dump without its mark", start + "$EOF:" + mark + "\r\n" + aDump, "the server has broken off the dump"},
+		{"a mark that is short", start + "$EOF:mark\r\n" + aDump, `the mark "mark" does not have 40 bytes`},
+		{"a dump that is shorter than it says", start + fmt.Sprintf("$%d\r\n", len(aDump)+1) + aDump, "the server has broken off the dump"},
+		{"a dump that is longer than it says", start + fmt.Sprintf("$%d\r\n", len(aDump)-1) + aDump, "the dump is truncated"},
+		{"a huge length", start + "$9223372036854775807\r\n" + aDump, "the server has broken off the dump"},
+		{"a length beyond all numbers", start + "$99999999999999999999\r\n" + aDump, `"99999999999999999999" is not the length of a dump`},
+		{"no length", start + "$-1\r\n", `"-1" is not the length of a dump`},
+		{"something else", start + "$15\r\n<!DOCTYPE html>", "is not how a dump starts"},
 		{"an endless line", strings.Repeat("x", maxLine+1), "a line of more than 1024 bytes"},
-		{"an endless line in place of a length", begin + "$" + strings.Repeat("1", maxLine), "a line of more than 1024 bytes"},
+		{"an endless line in place of a length", start + "$" + strings.Repeat("1", maxLine), "a line of more than 1024 bytes"},
 		{"nothing", "", "EOF"},
 		{"nothing but keepalives", "\n\n\n", "EOF"},
-		{"nothing after the history", begin, "EOF"},
+		{"nothing after the history", start, "EOF"},
 		{"a refusal", "-NOMASTERLINK Can't SYNC\x1b[2J while not connected with my master\r\n",
 			"NOMASTERLINK Can't SYNC?[2J while not connected"},
-		{"a refusal after the history", begin + "-ERR no fork\r\n", "ERR no fork"},
+		{"a refusal after the history", start + "-ERR no fork\r\n", "ERR no fork"},
 		{"a part of its history", "+CONTINUE " + anID + "\r\n", "not +FULLRESYNC"},
 		{"an invalid history", "+FULLRESYNC x 100\r\n", "not +FULLRESYNC"},
 		{"an invalid offset", "+FULLRESYNC " + anID + " -7\r\n", "not an offset"},
@@ -145,7 +145,7 @@ func TestDumpsThatHostileServersGive(t *testing.T) {
 	}
 }
 
-// A server that is told more, or nothing of rdb-only, takes the connection for a replica: it would confirm writes.
+// A server that is given more, or nothing of rdb-only, takes the connection for a replica: it would confirm writes.
 func TestWhatABackupSays(t *testing.T) {
 	t.Parallel()
 	const login, info = "*3 AUTH _backup secret ", "*1 INFO "
@@ -156,7 +156,7 @@ func TestWhatABackupSays(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		hasReplica      bool
-		master, replica string // what each is told
+		master, replica string // what each is reported
 	}{
 		{"a master alone", false, login + info + dump, ""},
 		{"a master and a replica", true, login + info, login + info + info + dump},
@@ -172,20 +172,20 @@ func TestWhatABackupSays(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := strings.TrimSpace(<-toMaster); got != strings.TrimSpace(c.master) {
-				t.Errorf("the master is told %q", got)
+				t.Errorf("the master is reported %q", got)
 			}
 			if !c.hasReplica {
 				return
 			}
 			if got := <-toReplica; got != c.replica {
-				t.Errorf("the replica is told %q", got)
+				t.Errorf("the replica is reported %q", got)
 			}
 		})
 	}
 }
 
 func TestADumpEndsWithItsMarkHoweverItArrives(t *testing.T) {
-	mark := strings.Repeat("ab", markSize/2) // which begins anew within
+	mark := strings.Repeat("ab", markSize/2) // which starts over within
 	content := strings.Repeat("x", 100) + mark[:30] + "b" + mark[:39]
 	for chunk := 1; chunk < 50; chunk++ {
 		parts := chunkReader{strings.NewReader(content + "x" + mark + "more"), chunk}
@@ -203,7 +203,7 @@ type chunkReader struct {
 
 func (c chunkReader) Read(p []byte) (int, error) { return c.Reader.Read(p[:min(len(p), c.size)]) }
 
-func TestWhatHostileServersTellOfThemselves(t *testing.T) {
+func TestWhatHostileServersShowOfThemselves(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, info, want string }{
 		{"a huge reply", "$2147483647\r\n", "which is more than 262144 bytes or not a number"},
@@ -232,7 +232,7 @@ func TestWhatHostileServersTellOfThemselves(t *testing.T) {
 func TestAPasswordIsInNoError(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]fakeRedis{
-		"at the login": {auth: "-ERR unknown command 'AUTH', with args beginning with: '_backup' 'secret'\r\n"},
+		"at the login": {auth: "-ERR unknown command 'AUTH', with args starting with: '_backup' 'secret'\r\n"},
 		"later":        {info: func() string { return "-ERR you have said secret\r\n" }},
 		"with a code":  {auth: "-WRONGPASS secret is wrong\r\n"},
 	} {
@@ -284,7 +284,7 @@ func TestAMasterOfAnotherHistoryIsNotRead(t *testing.T) {
 		from.ReplicationID = history
 		if _, err := Redis(t.Context(), from, backupLogin(t), io.Discard); (err == nil) != isRead || !isRead &&
 			!strings.Contains(err.Error(), "the master has changed since") {
-			t.Errorf("begun for %q: %v", history, err)
+			t.Errorf("started for %q: %v", history, err)
 		}
 	}
 }

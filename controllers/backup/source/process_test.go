@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestTheLastWordsOfAServerAreTold(t *testing.T) {
+func TestTheLastWordsOfAServerAreReported(t *testing.T) {
 	t.Setenv("ETCD_NAME", "from the environment")
 	runtime.LockOSThread() // for startServer
 	defer runtime.UnlockOSThread()

@@ -64,7 +64,7 @@ func checkSourceUID(from backup.Source, dir string) error {
 }
 
 // openNodes connects to all servers, and returns those that answer: there must be exactly one master among them. A master that was
-// replaced while it hung may still call itself a master until another server tells it, and the next master may have died in the
+// replaced while it hung may still call itself a master until another server shows it, and the next master may have died in the
 // meantime. The former master is recognized by its history.
 func openNodes(ctx context.Context, from backup.Source, as login) (nodes []*redisNode, err error) {
 	if len(from.Endpoints) > maxRedisNodes {
@@ -131,7 +131,7 @@ func (r *redisNode) dump(barrier Replication, w io.Writer, progress time.Duratio
 	r.conn.timeout = progress
 	meta := Meta{ServerVersion: r.replication.version}
 	var err error
-	if meta.ReplicationID, meta.Offset, err = r.conn.beginSync(); err != nil {
+	if meta.ReplicationID, meta.Offset, err = r.conn.startSync(); err != nil {
 		return Meta{}, fmt.Errorf("%s: asking for a dump: %w", r.endpoint, err)
 	}
 	if !r.replication.MayGive(meta.ReplicationID, meta.Offset, barrier) {

@@ -19,9 +19,9 @@ const (
 	maxKeepalives = 24 * 60 * 60
 )
 
-// beginSync asks for a dump, and nothing else: it is never acknowledged, so the connection counts for no replica. It returns where
-// in the server's history the dump begins.
-func (r *redisConn) beginSync() (replicationID string, offset int64, err error) {
+// startSync asks for a dump, and nothing else: it is never acknowledged, so the connection counts for no replica. It returns where
+// in the server's history the dump starts.
+func (r *redisConn) startSync() (replicationID string, offset int64, err error) {
 	for _, words := range [][]string{
 		{"REPLCONF", "rdb-only", "1"},
 		{"REPLCONF", "capa", "eof", "capa", "psync2"},
@@ -118,7 +118,7 @@ func (m *markedReader) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	if dump < 0 {
-		dump = len(there) - markSize + 1 // the rest may be the mark's begin
+		dump = len(there) - markSize + 1 // the rest may be the mark's start
 	}
 	return m.from.Read(p[:min(len(p), dump)])
 }

@@ -92,7 +92,7 @@ func (r Replication) Has(master Replication) bool {
 	return r.Follows(master) && r.Offset >= master.Offset
 }
 
-// MayGive reports whether a dump that the server begins at that offset of that history has all that the master had. A master begins
+// MayGive reports whether a dump that the server starts at that offset of that history has all that the master had. A master starts
 // another history with its first replica, and has all of its own data. A replica may follow another master by now, or give what it is
 // giving to somebody else already.
 func (r Replication) MayGive(id string, offset int64, master Replication) bool {

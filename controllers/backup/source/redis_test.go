@@ -36,7 +36,7 @@ func TestADumpIsOfAReplicaThatHasAll(t *testing.T) {
 	file, meta := dumpTo(t, lagging.endpoint, master.endpoint, replica.endpoint)
 	if meta.Keys != 105 || meta.Expires != 50 || meta.RDBVersion < 10 || checkVersion(meta.ServerVersion) != nil ||
 		!replicationIDPattern.MatchString(meta.ReplicationID) || meta.Offset == 0 {
-		t.Errorf("it tells %+v", meta)
+		t.Errorf("it shows %+v", meta)
 	}
 	if master.syncs() != before || lagging.syncs() != lag || replica.syncs() != "1" {
 		t.Errorf("dumps are of the master (%s before, %s now), of the one that lags (%s, %s) or not of the other (%s)",
@@ -74,8 +74,8 @@ func TestADumpUnderAWriterHasWhatWasWrittenBefore(t *testing.T) {
 	}
 }
 
-// A master that was never followed begins a new history with whoever asks for a dump first, and keeps that (syncCommand of Redis'
-// replication.c). The operator has its masters do so before it puts them on record.
+// A master that was never followed starts a new history with anyone who asks for a dump first, and keeps that (syncCommand of Redis'
+// replication.c). The operator has its masters do so before it puts them recorded.
 func TestAMasterAloneIsReadItself(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"yes", "no"} { // with a mark behind, and with its length before
@@ -88,7 +88,7 @@ func TestAMasterAloneIsReadItself(t *testing.T) {
 				t.Errorf("dump %d is of the history %s; that of the master was %s, and is %s", n, meta.ReplicationID, before, after)
 			}
 			if meta.Keys != 10 || meta.Expires != 5 {
-				t.Errorf("it tells %+v", meta)
+				t.Errorf("it shows %+v", meta)
 			}
 			if err := VerifyRedis(t.Context(), file, shortDir(t), manifestOf(meta)); err != nil {
 				t.Error(err)
@@ -128,7 +128,7 @@ func TestADumpOverTLS(t *testing.T) {
 	}
 }
 
-// slowToDump starts a server whose dump takes minutes, but begins at once.
+// slowToDump starts a server whose dump takes minutes, but starts at once.
 func slowToDump(t *testing.T) redisServer {
 	t.Helper()
 	s := startRedis(t, "--rdb-key-save-delay", "200000") // µs for each key
@@ -136,15 +136,15 @@ func slowToDump(t *testing.T) redisServer {
 	return s
 }
 
-// notifying tells of the first write.
+// notifying reports the first write.
 type notifying struct {
 	bytes.Buffer
-	begun chan struct{}
+	started chan struct{}
 }
 
 func (n *notifying) Write(p []byte) (int, error) {
 	if n.Len() == 0 {
-		close(n.begun)
+		close(n.started)
 	}
 	return n.Buffer.Write(p)
 }
@@ -158,13 +158,13 @@ func TestAServerThatDiesDuringTheDump(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			master := slowToDump(t)
-			written, failed := &notifying{begun: make(chan struct{})}, make(chan error)
+			written, failed := &notifying{started: make(chan struct{})}, make(chan error)
 			go func() {
 				_, err := Redis(t.Context(), sourceOf(master.endpoint), backupLogin(t), written)
 				failed <- err
 			}()
 			select {
-			case <-written.begun:
+			case <-written.started:
 				end(t, master)
 			case err := <-failed:
 				t.Fatalf("before anything came: %v", err)
@@ -180,13 +180,13 @@ func TestAContextEndsADump(t *testing.T) {
 	t.Parallel()
 	master := slowToDump(t)
 	ctx, end := context.WithCancel(t.Context())
-	written, failed := &notifying{begun: make(chan struct{})}, make(chan error)
+	written, failed := &notifying{started: make(chan struct{})}, make(chan error)
 	go func() {
 		_, err := Redis(ctx, sourceOf(master.endpoint), backupLogin(t), written)
 		failed <- err
 	}()
 	select {
-	case <-written.begun:
+	case <-written.started:
 	case err := <-failed:
 		t.Fatalf("nothing was written: %v", err)
 	}

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 var addresses atomic.Int32
 
-// newAddress is one of the loopback's network that nobody else has: loopback is a /8.
+// newAddress is one of the loopback's network that no one else has: loopback is a /8.
 func newAddress() string {
 	n := int(addresses.Add(1))
 	return fmt.Sprintf("127.%d.%d.%d", 20+os.Getpid()%50, (os.Getpid()/50+n/250)%256, 1+n%250)

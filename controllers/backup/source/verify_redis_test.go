@@ -23,12 +23,12 @@ func TestADumpIsStartedFrom(t *testing.T) {
 	t.Parallel()
 	master := startRedis(t, "--databases", "20")
 	master.fill(100, 100)
-	master.do("DEBUG", "SET-ACTIVE-EXPIRE", "0") // what nobody asks for stays in the dump
+	master.do("DEBUG", "SET-ACTIVE-EXPIRE", "0") // what no one asks for stays in the dump
 	master.do("SET", "expiring", "value", "PX", "1")
 	master.do("COPY", "key1", "key1", "DB", "19")
 	file, meta := dumpTo(t, master.endpoint)
 	if meta.Keys != 102 || meta.Expires != 51 {
-		t.Fatalf("it tells %+v", meta)
+		t.Fatalf("it shows %+v", meta)
 	}
 	dump, err := os.ReadFile(file)
 	if err != nil {

@@ -60,10 +60,10 @@ func TestABrokenListingIsNone(t *testing.T) {
 	}
 }
 
-// at is an item that was begun on that day of January 2026: c is complete, v verified, and anything else has no manifest.
+// at is an item that was started on that day of January 2026: c is complete, v verified, and anything else has no manifest.
 func at(day int, state byte) Item {
-	begun := time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)
-	return Item{Name: ItemName(begun, "uid", begun, 1), Time: begun, Complete: state == 'c' || state == 'v', Verified: state == 'v'}
+	started := time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)
+	return Item{Name: ItemName(started, "uid", started, 1), Time: started, Complete: state == 'c' || state == 'v', Verified: state == 'v'}
 }
 
 // history has an item for each letter, of one day each, the newest first as from Items.

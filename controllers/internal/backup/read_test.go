@@ -44,7 +44,7 @@ func FuzzReadResult(f *testing.F) {
 
 // isShown reports whether a status may hold the item.
 func isShown(item commonv1.BackupItem) bool {
-	begun, err := ItemTime(item.Name)
-	return err == nil && item.Time.Time.Equal(begun) && item.Size >= 0 && len(item.SHA256) == sha256Digits &&
+	started, err := ItemTime(item.Name)
+	return err == nil && item.Time.Time.Equal(started) && item.Size >= 0 && len(item.SHA256) == sha256Digits &&
 		len(item.ServerVersion) <= 4*maxVersion
 }

@@ -26,10 +26,10 @@ func keepEither(n int32, days int) *commonv1.BackupRetention {
 	return &commonv1.BackupRetention{KeepLast: ptr.To(n), KeepFor: keepDays(days).KeepFor}
 }
 
-// entries has one for each word, of one day each from January 1st on, the newest first. A word begins with v for a verified item, c for
+// entries has one for each word, of one day each from January 1st on, the newest first. A word starts with v for a verified item, c for
 // one that is not, d for data alone, and '.' for nothing. What follows:
 //
-//	~ of another source   ! its manifest cannot be read   0 its data is not there   ? nobody has read its manifest
+//	~ of another source   ! its manifest cannot be read   0 its data is not there   ? no one has read its manifest
 //	- a twentieth of the data of the others   _ a Redis' without keys   A to M the ID of its cluster   N to Z its data set
 func entries(text string) (list []Entry) {
 	for i, word := range strings.Fields(text) {
@@ -65,7 +65,7 @@ func entries(text string) (list []Entry) {
 	return list
 }
 
-// midnight begins that day of January 2026, as an item of it.
+// midnight starts that day of January 2026, as an item of it.
 func midnight(day int) time.Time { return at(day, 'v').Time }
 
 // lastRun is the one that has made the last of the items.

@@ -8,9 +8,9 @@ import (
 )
 
 // Memory keeps what a kind knows of each of its objects and may forget at any time: it is empty after a restart. What is
-// known belongs to one UID: another object of the same name begins with nothing. The zero Memory is ready for use.
+// known belongs to one UID: another object of the same name starts with nothing. The zero Memory is ready for use.
 //
-// A T that cannot begin as its zero value has a method Init on *T. One that holds more than memory, such as goroutines, has
+// A T that cannot start as its zero value has a method Init on *T. One that holds more than memory, such as goroutines, has
 // a method Drop on *T, which is called when it is forgotten.
 type Memory[T any] struct {
 	mu      sync.Mutex
@@ -23,7 +23,7 @@ type remembered[T any] struct {
 }
 
 // Lock returns what is known of the object, for the caller alone until it calls unlock. All objects share the lock, so
-// whoever has it must not wait for anybody.
+// anyone who has it must not wait for anybody.
 func (m *Memory[T]) Lock(owner client.Object) (known *T, unlock func()) {
 	m.mu.Lock()
 	key := client.ObjectKeyFromObject(owner)

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// counted begins with 10, and adds up what is dropped.
+// counted starts with 10, and adds up what is dropped.
 type counted struct {
 	value   int
 	dropped *int

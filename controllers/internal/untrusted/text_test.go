@@ -38,12 +38,12 @@ func TestSanitize(t *testing.T) {
 
 func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, told := range []string{Quote(text), Sanitize(text)} {
-			if !utf8.ValidString(told) || strings.ContainsFunc(told, func(r rune) bool { return !unicode.IsPrint(r) }) {
-				t.Errorf("not to be printed: %q", told)
+		for _, reported := range []string{Quote(text), Sanitize(text)} {
+			if !utf8.ValidString(reported) || strings.ContainsFunc(reported, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("not to be printed: %q", reported)
 			}
-			if len(told) > 3*maxSanitized+len(ellipsis) || utf8.RuneCountInString(told) > 6*maxQuoted+maxSanitized {
-				t.Errorf("%d bytes", len(told))
+			if len(reported) > 3*maxSanitized+len(ellipsis) || utf8.RuneCountInString(reported) > 6*maxQuoted+maxSanitized {
+				t.Errorf("%d bytes", len(reported))
 			}
 		}
 	})

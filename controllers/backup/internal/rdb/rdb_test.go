@@ -69,7 +69,7 @@ func TestAKeyOfEveryTypeIsCounted(t *testing.T) {
 	}
 }
 
-func TestWhatADumpTellsOfItself(t *testing.T) {
+func TestWhatADumpShowsOfItself(t *testing.T) {
 	for _, c := range []struct {
 		name, dump string
 		want       Dump
@@ -127,7 +127,7 @@ func TestADumpThatIsNotWholeIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheErrorOfTheStreamIsTold(t *testing.T) {
+func TestTheErrorOfTheStreamIsReported(t *testing.T) {
 	lost := errors.New("the connection is lost")
 	for _, n := range []int{0, 5, 20, len(whole) - 3, len(whole)} {
 		if _, err := Read(io.MultiReader(strings.NewReader(whole[:n]), iotest.ErrReader(lost))); !errors.Is(err, lost) {

@@ -100,7 +100,7 @@ func (r *reader) lengthOrEncoding() (n uint64, encoded bool) {
 	case first>>6 == encodedBits:
 		return uint64(first & 0x3f), true
 	}
-	r.failFormat(fmt.Errorf("the dump has a length that begins with %#x", first))
+	r.failFormat(fmt.Errorf("the dump has a length that starts with %#x", first))
 	return 0, false
 }
 

@@ -49,7 +49,7 @@ func TestFetchRefuses(t *testing.T) {
 	change := func(change func([]byte) []byte) func(*pod) {
 		return func(p *pod) { p.replace(data, change(p.get(data))) }
 	}
-	// sized also corrects what the manifest says of the stored data, as whoever forges it would.
+	// sized also corrects what the manifest says of the stored data, as anyone who forges it would.
 	sized := func(content func(*pod) []byte) func(*pod) {
 		return func(p *pod) {
 			stored := content(p)
@@ -114,28 +114,28 @@ func TestFetchForARestoreRefusesWhatIsNoBackup(t *testing.T) {
 	p := newPod(t)
 	p.succeed(p.task(20), backup.CommandBackup)
 	p.checkError = errors.New("it is not data of etcd")
-	told := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
+	reported := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
 	want := folder + "/" + backup.DataName(backup.Etcd, item(20)) + " is not a backup: it is not data of etcd"
-	if result := p.run(backup.CommandFetch, told); result.Error != want || !result.Permanent {
+	if result := p.run(backup.CommandFetch, reported); result.Error != want || !result.Permanent {
 		t.Errorf("%+v", result)
 	}
 	if _, err := os.Stat(p.scratchFile(backup.ManifestFile)); err == nil {
 		t.Error("there is a manifest for those who follow")
 	}
 	p.checkError = &fs.PathError{Op: "read", Path: "/scratch/data", Err: syscall.EIO}
-	if result := p.run(backup.CommandFetch, told); !strings.Contains(result.Error, "input/output error") || result.Permanent {
+	if result := p.run(backup.CommandFetch, reported); !strings.Contains(result.Error, "input/output error") || result.Permanent {
 		t.Errorf("a disk that fails: %+v", result)
 	}
 }
 
-// Whoever restores it must know before servers are stopped.
+// Anyone who restores it must know before servers are stopped.
 func TestFetchForARestoreSaysWhetherALoginIsRequired(t *testing.T) {
 	p := newPod(t)
 	p.succeed(p.task(20), backup.CommandBackup)
-	told := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
+	reported := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
 	for _, required := range []bool{false, true} {
 		p.requiresLogin = required
-		if result := p.succeed(told, backup.CommandFetch); result.RequiresLogin != required {
+		if result := p.succeed(reported, backup.CommandFetch); result.RequiresLogin != required {
 			t.Errorf("%+v", result)
 		}
 	}

@@ -157,7 +157,7 @@ func TestAKilledFinishLosesNoVerifiedBackup(t *testing.T) {
 	})
 }
 
-// picky refuses some calls for good, and goes on.
+// picky refuses some calls for good, and continues.
 type picky struct {
 	store.Store
 	refuse func(call, name string) error
@@ -197,8 +197,8 @@ func TestABackupThatTheStoreRefusesLeavesNothing(t *testing.T) {
 	}
 }
 
-// A pod that is told to end while it writes takes back what it has written, though its context has ended.
-func TestABackupThatIsToldToEndLeavesNothing(t *testing.T) {
+// A pod that is asked to end while it writes takes back what it has written, though its context has ended.
+func TestABackupThatIsAskedToEndLeavesNothing(t *testing.T) {
 	p := onS3(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	alive := p.store
@@ -226,12 +226,12 @@ func TestLeftoversAreDeletedThoughUploadsCannotBeListed(t *testing.T) {
 	p := newPod(t)
 	p.replace(backup.DataName(backup.Etcd, item(19)), []byte("left by a killed attempt"))
 	p.store = unlisted{p.store}
-	told := p.task(20)
-	told.Leftovers = []string{item(19)}
-	if result := p.succeed(told, backup.CommandBackup); !strings.Contains(result.Warning, "AccessDenied") {
+	reported := p.task(20)
+	reported.Leftovers = []string{item(19)}
+	if result := p.succeed(reported, backup.CommandBackup); !strings.Contains(result.Warning, "AccessDenied") {
 		t.Errorf("%+v", result)
 	}
-	p.succeed(told, all[1:]...)
+	p.succeed(reported, all[1:]...)
 	if got := p.objects(); !slices.Equal(got, verifiedItem(20)) {
 		t.Errorf("%q", got)
 	}
@@ -242,7 +242,7 @@ type unlisted struct{ store.Store }
 
 func (unlisted) Abort(context.Context, string) error { return errors.New("AccessDenied") }
 
-// What cannot be deleted is told, and does not have the whole backup made again.
+// What cannot be deleted is reported, and does not have the whole backup made again.
 func TestWhatCannotBeDeletedIsAWarning(t *testing.T) {
 	p := newPod(t)
 	p.succeed(p.task(18), all...)

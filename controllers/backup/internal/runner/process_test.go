@@ -134,8 +134,8 @@ func TestMemoryDoesNotGrowWithTheData(t *testing.T) {
 	}
 }
 
-// A pod that is told to end removes what it has written, and says why it failed.
-func TestARunnerThatIsToldToEnd(t *testing.T) {
+// A pod that is asked to end removes what it has written, and says why it failed.
+func TestARunnerThatIsAskedToEnd(t *testing.T) {
 	dir, volume := t.TempDir(), t.TempDir()
 	p := newPodOn(t, commonv1.BackupStore{Volume: &commonv1.VolumeStore{ClaimName: "any"}}, store.Places{Volume: volume})
 	runner := newChild(t, childConfig{Dir: dir, Places: store.Places{Volume: volume}, Size: -1}, backup.CommandBackup, p.task(20))

@@ -45,7 +45,7 @@ func (p *pod) retaining(day int, keep int32) backup.Task {
 	return task
 }
 
-// Whoever may put objects into the store can push out no backup by names alone.
+// Anyone who may put objects into the store can push out no backup by names alone.
 func TestForgedItemsPushOutNothing(t *testing.T) {
 	for name, forge := range map[string]func(p *pod, item string) (data, manifest []byte){
 		"empty objects":            func(*pod, string) ([]byte, []byte) { return nil, nil },

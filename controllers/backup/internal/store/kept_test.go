@@ -24,13 +24,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// kept is a store with nothing in it, and what a test sees of it from beside.
+// kept is a store with nothing in it, and what a test sees of it from next to.
 type kept struct {
 	Store
 	// leftovers are what unfinished writes have left.
 	leftovers func(*testing.T) []string
-	// begin writes an object halfway, as if killed then.
-	begin func(t *testing.T, name string)
+	// start writes an object halfway, as if killed then.
+	start func(t *testing.T, name string)
 }
 
 // eachStore runs a test with a store of each kind.
@@ -68,7 +68,7 @@ func onS3(t *testing.T) kept {
 			}
 			return names
 		},
-		begin: func(t *testing.T, name string) {
+		start: func(t *testing.T, name string) {
 			if _, err := s.client.NewMultipartUpload(t.Context(), s3.Bucket, s.key(name), minioOptions); err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func onVolume(t *testing.T) kept {
 			}
 			return names
 		},
-		begin: func(t *testing.T, name string) {
+		start: func(t *testing.T, name string) {
 			file := filepath.Join(dir, "a/b", partial(name))
 			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("half"), 0o600)); err != nil {
 				t.Fatal(err)

@@ -27,7 +27,7 @@ const (
 	maxTries = 3
 )
 
-// s3Store is a bucket, and the names in it that begin with a prefix.
+// s3Store is a bucket, and the names in it that start with a prefix.
 type s3Store struct {
 	client         *minio.Core
 	bucket, prefix string
@@ -166,7 +166,7 @@ func (s *s3Store) Abort(ctx context.Context, name string) error {
 		return s.wrapError("looking for unfinished uploads of", name, err)
 	}
 	for _, upload := range found.Uploads {
-		if upload.Key != key { // another name that begins with this one
+		if upload.Key != key { // another name that starts with this one
 			continue
 		}
 		err := s.client.AbortMultipartUpload(ctx, s.bucket, key, upload.UploadID)

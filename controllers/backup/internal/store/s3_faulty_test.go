@@ -28,7 +28,7 @@ func plainServer(t *testing.T) string {
 	return strings.Replace(server.URL, "http:", "https:", 1)
 }
 
-// For how long a store may stand still: where it does not, where it does at once, and where it does after it has begun to answer.
+// For how long a store may stand still: where it does not, where it does at once, and where it does after it has started to answer.
 const (
 	never = time.Minute
 	soon  = 100 * time.Millisecond
@@ -58,8 +58,8 @@ func sayError(w http.ResponseWriter, status int, code, message string) {
 	_, _ = fmt.Fprintf(w, "<Error><Code>%s</Code><Message>%s</Message></Error>", code, message)
 }
 
-// beginObject answers with an object of that size.
-func beginObject(w http.ResponseWriter, size int) {
+// startObject answers with an object of that size.
+func startObject(w http.ResponseWriter, size int) {
 	w.Header().Set("Content-Length", fmt.Sprint(size))
 	w.Header().Set("Last-Modified", "Mon, 02 Jan 2006 15:04:05 GMT")
 }
@@ -90,7 +90,7 @@ func TestAStoreThatStandsStill(t *testing.T) {
 func TestAnObjectThatStandsStill(t *testing.T) {
 	t.Parallel()
 	s := faulty(t, later, func(w http.ResponseWriter, r *http.Request) {
-		beginObject(w, 1000)
+		startObject(w, 1000)
 		_, _ = w.Write([]byte("some"))
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
@@ -117,12 +117,12 @@ func (d *deadlines) Write(b []byte) (int, error)    { return len(b), nil }
 
 // A slow store is not one that stands still: each step may take as long as the limit.
 func TestEachStepHasItsTime(t *testing.T) {
-	begun := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	clock, recorded := clocktesting.NewFakePassiveClock(begun), &deadlines{}
+	started := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	clock, recorded := clocktesting.NewFakePassiveClock(started), &deadlines{}
 	connection := &movingConn{Conn: recorded, limit: time.Minute, clock: clock}
 	var want []time.Time
 	for i, step := range []func([]byte) (int, error){connection.Read, connection.Write, connection.Read} {
-		now := begun.Add(time.Duration(i) * 59 * time.Second)
+		now := started.Add(time.Duration(i) * 59 * time.Second)
 		clock.SetTime(now)
 		if _, err := step(nil); err != nil {
 			t.Fatal(err)
@@ -136,7 +136,7 @@ func TestEachStepHasItsTime(t *testing.T) {
 
 func TestATruncatedObject(t *testing.T) {
 	s := faulty(t, never, func(w http.ResponseWriter, _ *http.Request) {
-		beginObject(w, 1000)
+		startObject(w, 1000)
 		_, _ = w.Write([]byte("some"))
 	})
 	content, _, err := s.Get(t.Context(), "n/b/x")

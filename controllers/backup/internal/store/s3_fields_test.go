@@ -125,7 +125,7 @@ func TestTheFieldsOfAStoreAreInItsRequests(t *testing.T) {
 	}
 }
 
-// The certificate of a store is looked at. What is wrong with it is told, and is permanent: only a human mends it.
+// The certificate of a store is looked at. What is wrong with it is reported, and is permanent: only a human repairs it.
 func TestTheCertificateOfAStore(t *testing.T) {
 	resolveToLoopback(t)
 	issuer := authority.New("store")

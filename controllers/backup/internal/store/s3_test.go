@@ -30,7 +30,7 @@ func folder(t *testing.T, files map[string]string) string {
 }
 
 // What a human must fix has the server's error message, and is permanent.
-func TestWhatOnlyAHumanMends(t *testing.T) {
+func TestWhatOnlyAHumanRepairs(t *testing.T) {
 	server := s3Server(t)
 	right := map[string]string{"accessKeyID": s3.AccessKeyID, "secretAccessKey": s3.SecretAccessKey}
 	for name, c := range map[string]struct {
@@ -81,7 +81,7 @@ func TestWhatOnlyAHumanMends(t *testing.T) {
 					t.Errorf("permanent %v: %v", backup.IsPermanent(got), got)
 				}
 				if got != nil && strings.Contains(got.Error(), "wrong-secret") {
-					t.Errorf("the secret is told: %v", got)
+					t.Errorf("the secret is reported: %v", got)
 				}
 			}
 		})

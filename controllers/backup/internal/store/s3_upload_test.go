@@ -25,7 +25,7 @@ func (m *multipart) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	switch {
 	case r.Method == http.MethodHead && m.there.Load():
-		beginObject(w, partSize+1)
+		startObject(w, partSize+1)
 	case r.Method == http.MethodHead || r.Method == http.MethodGet:
 		sayError(w, 404, "NoSuchKey", "")
 	case query.Has("uploads"):
@@ -74,7 +74,7 @@ func TestAnUploadThatFailsIsAborted(t *testing.T) {
 	}
 }
 
-// A pod that is told to end still takes its upload back.
+// A pod that is asked to end still takes its upload back.
 func TestACancelledUploadIsAborted(t *testing.T) {
 	server := &multipart{}
 	s := faulty(t, never, server.ServeHTTP)

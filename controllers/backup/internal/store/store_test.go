@@ -19,8 +19,8 @@ import (
 func put(t *testing.T, s Store, name string, content []byte) {
 	t.Helper()
 	// Readers do not fill buffers: those of a pipe from a compressor never do.
-	begin, end := bytes.NewReader(content[:len(content)/3]), bytes.NewReader(content[len(content)/3:])
-	if err := s.Put(t.Context(), name, io.MultiReader(begin, end)); err != nil {
+	start, end := bytes.NewReader(content[:len(content)/3]), bytes.NewReader(content[len(content)/3:])
+	if err := s.Put(t.Context(), name, io.MultiReader(start, end)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -124,7 +124,7 @@ func TestAFolderListsItsOwn(t *testing.T) {
 		for _, name := range []string{"n/b/x", "n/b/y", "n/b/deeper/z", "n/bb/other", "n/b.other"} {
 			put(t, s, name, []byte(name))
 		}
-		s.begin(t, "n/b/half")
+		s.start(t, "n/b/half")
 		if names := list(t, s); !slices.Equal(names, []string{"x", "y"}) {
 			t.Errorf("%q", names)
 		}
@@ -178,8 +178,8 @@ func TestAWriteThatFailsLeavesNothing(t *testing.T) {
 
 func TestAbortRemovesWhatAKilledWriteLeft(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kept) {
-		s.begin(t, "n/b/x")
-		s.begin(t, "n/b/x.other")
+		s.start(t, "n/b/x")
+		s.start(t, "n/b/x.other")
 		if err := s.Abort(t.Context(), "n/b/x"); err != nil {
 			t.Fatal(err)
 		}

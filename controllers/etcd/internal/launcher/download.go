@@ -33,14 +33,15 @@ type manifest struct {
 }
 
 // download gets the backup that the permit names into the folder of the restore, if the volume has room for it. All that it
-// reports but a lack of room may pass: the pod of the backup may be made anew.
+// reports but a lack of room may pass: the pod of the backup may be recreated.
 func download(command []string, from Restore, work string) error {
 	client, err := backupClient(command, from.URL)
 	if err != nil {
 		return err
 	}
 	var about manifest
-	if err := get(client, from.URL+manifestPath, manifestLimit, func(body io.Reader) error { return json.NewDecoder(body).Decode(&about) }); err != nil {
+	if err := get(client, from.URL+manifestPath, manifestLimit,
+		func(body io.Reader) error { return json.NewDecoder(body).Decode(&about) }); err != nil {
 		return err
 	}
 	if about.Item != from.Item || about.SHA256 != from.SHA256 {

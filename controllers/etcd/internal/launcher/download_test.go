@@ -44,7 +44,8 @@ func TestAMemberGetsTheBackupByItsPeersCertificates(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	command := []string{"etcd", "--initial-advertise-peer-urls=https://a-1.a-headless.ns.svc:2380", "--peer-trusted-ca-file=" + dir + "/ca.crt",
+	command := []string{"etcd", "--initial-advertise-peer-urls=https://a-1.a-headless.ns.svc:2380",
+		"--peer-trusted-ca-file=" + dir + "/ca.crt",
 		"--peer-client-cert-file=" + dir + "/client.crt", "--peer-client-key-file=" + dir + "/client.key"}
 	address := loopback(3) + ":8443" // which no other test has
 	served := make(chan error, 1)
@@ -75,7 +76,7 @@ func TestAMemberGetsTheBackupByItsPeersCertificates(t *testing.T) {
 	}
 }
 
-func TestNobodyElseHandsOutTheBackup(t *testing.T) {
+func TestNoOneElseHandsOutTheBackup(t *testing.T) {
 	stranger := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(stranger.Close)
 	authority, err := pki.NewAuthority("peers", time.Now())
@@ -86,7 +87,8 @@ func TestNobodyElseHandsOutTheBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := []string{"etcd", "--initial-advertise-peer-urls=https://a-1.a-headless.ns.svc:2380", "--peer-trusted-ca-file=" + dir + "/ca.crt",
+	command := []string{"etcd", "--initial-advertise-peer-urls=https://a-1.a-headless.ns.svc:2380",
+		"--peer-trusted-ca-file=" + dir + "/ca.crt",
 		"--peer-client-cert-file=" + dir + "/client.crt", "--peer-client-key-file=" + dir + "/client.key"}
 	asks, err := backupClient(command, stranger.URL)
 	if err != nil {

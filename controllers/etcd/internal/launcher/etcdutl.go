@@ -32,14 +32,14 @@ const maxSaid = 1 << 10
 // lastBytes keeps the last of what is written.
 type lastBytes struct{ kept []byte }
 
-func (b *lastBytes) Write(text []byte) (int, error) {
-	b.kept = append(b.kept, text...)
-	b.kept = b.kept[max(0, len(b.kept)-maxSaid):]
+func (l *lastBytes) Write(text []byte) (int, error) {
+	l.kept = append(l.kept, text...)
+	l.kept = l.kept[max(0, len(l.kept)-maxSaid):]
 	return len(text), nil
 }
 
 // line is the last line.
-func (b *lastBytes) line() string {
-	lines := strings.Split(strings.TrimSpace(string(b.kept)), "\n")
+func (l *lastBytes) line() string {
+	lines := strings.Split(strings.TrimSpace(string(l.kept)), "\n")
 	return lines[len(lines)-1]
 }

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// The ports of a server that makes its member a cluster of one: others than a member's, so that whoever asks for that one
-	// finds nobody.
+	// The ports of a server that makes its member a cluster of one: others than a member's, so that anyone who asks for that one
+	// finds no one.
 	forcedClientPort, forcedPeerPort, forcedMetricsPort = 12379, 12380, 12381
 	// forceLimit bounds the time that it takes. A server reads its whole log first.
 	forceLimit = 10 * time.Minute
@@ -27,7 +27,7 @@ func forcedMarker(volume, data string) string { return volume + "/forced-" + dat
 
 // forceOnce makes the member a cluster of one, if this recovery has not done so yet. A server that did so and was served from
 // would do it again when its container restarts, and drop members that were added since. So it is done by a server that
-// nobody reaches, and saved before one is started that serves. Killed between the two, it is done again: nobody was served, so
+// no one reaches, and saved before one is started that serves. Killed between the two, it is done again: no one was served, so
 // nothing is dropped that anybody relies on.
 func forceOnce(command []string, permit Permit, at Paths) error {
 	marker := forcedMarker(at.Data, permit.Data)
@@ -59,7 +59,7 @@ func force(command []string, address string) error {
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = etcd.Wait() // its state tells how it has ended
+		_ = etcd.Wait() // its state says how it has ended
 		close(ended)
 	}()
 	err := awaitCluster(fmt.Sprintf("%s:%d", address, forcedMetricsPort), asked, ended)
@@ -70,7 +70,7 @@ func force(command []string, address string) error {
 	return err
 }
 
-// forcedCommand has etcd make its member a cluster of one where nobody outside of the pod reaches it: of two words for the same
+// forcedCommand has etcd make its member a cluster of one where no one outside of the pod reaches it: of two words for the same
 // the later counts. What it advertises to clients stays, as that becomes part of the list of members.
 func forcedCommand(command []string, address string) []string {
 	return append(slices.Clone(command), "--force-new-cluster",
@@ -89,10 +89,10 @@ func awaitCluster(metrics string, asked <-chan os.Signal, ended <-chan struct{})
 		case <-ended:
 			return errEnded
 		case <-asked:
-			return errors.New("it was told to end")
+			return errors.New("it was asked to end")
 		case <-limit:
 			return fmt.Errorf("it took longer than %s", forceLimit)
-		case <-time.After(pollInterval): // the server tells nobody
+		case <-time.After(pollInterval): // the server shows no one
 			if hasMajority(metrics) {
 				return nil
 			}

@@ -52,7 +52,7 @@ func runFakeEtcd(dir string, words []string) int {
 	}
 	select {
 	case <-asked:
-		_, _ = fmt.Fprintln(calls, "told to end")
+		_, _ = fmt.Fprintln(calls, "asked to end")
 	case <-time.After(time.Minute):
 		fmt.Println("it has outlived its launcher")
 	}
@@ -79,7 +79,7 @@ func permitRecovery(t *testing.T, dir, recovery string) {
 	}
 }
 
-// calls are how the servers were started, and told to end.
+// calls are how the servers were started, and asked to end.
 func calls(t *testing.T, dir string) []string {
 	t.Helper()
 	text, err := os.ReadFile(dir + "/calls")
@@ -94,7 +94,7 @@ func calls(t *testing.T, dir string) []string {
 			word = "forced"
 		case strings.Contains(line, "--force-new-cluster"):
 			word = "forced in public"
-		case strings.HasPrefix(line, "told"):
+		case strings.HasPrefix(line, "asked"):
 			word = "ended"
 		}
 		list = append(list, word)
@@ -120,7 +120,7 @@ func TestForce(t *testing.T) {
 		starts []string // the recoveries by which it is started
 		want   []string
 	}{
-		{"where nobody reaches it, before it serves", []string{"r"}, []string{"forced", "ended", "served"}},
+		{"where no one reaches it, before it serves", []string{"r"}, []string{"forced", "ended", "served"}},
 		{"a restart does not force it again", []string{"r", "r"}, []string{"forced", "ended", "served", "served"}},
 		{"the next recovery does", []string{"r", "next"}, []string{"forced", "ended", "served", "forced", "ended", "served"}},
 		{"not without a recovery", []string{""}, []string{"served"}},
@@ -215,12 +215,12 @@ func newRealEtcd(t *testing.T) realEtcd {
 }
 
 // post asks the server by JSON, and reads the answer into a value.
-func (e realEtcd) post(path string, question, answer any) error {
+func (r realEtcd) post(path string, question, answer any) error {
 	text, err := json.Marshal(question)
 	if err != nil {
 		return err
 	}
-	response, err := http.Post(wordOf(e.words, "listen-client-urls")+path, "application/json", bytes.NewReader(text))
+	response, err := http.Post(wordOf(r.words, "listen-client-urls")+path, "application/json", bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
@@ -232,9 +232,9 @@ func (e realEtcd) post(path string, question, answer any) error {
 }
 
 // members are the peer URLs of its members; none if it does not answer.
-func (e realEtcd) members() []string {
+func (r realEtcd) members() []string {
 	var list struct{ Members []struct{ PeerURLs []string } }
-	_ = e.post("/v3/cluster/member/list", struct{}{}, &list)
+	_ = r.post("/v3/cluster/member/list", struct{}{}, &list)
 	var urls []string
 	for _, m := range list.Members {
 		urls = append(urls, m.PeerURLs...)
@@ -273,7 +273,7 @@ func TestARealClusterOfOne(t *testing.T) {
 	add("http://lost:2380", false) // and with it the majority
 	kill(launcher)
 
-	// A forced server, whose launcher is killed before it is done: nobody reaches it. It is one whose clients show certificates.
+	// A forced server, whose launcher is killed before it is done: no one reaches it. It is one whose clients show certificates.
 	words := append(slices.Clone(e.words[1:]), "--data-dir="+dir+"/data/d", "--client-cert-auth")
 	for key, value := range authority.New("one").Issue("a.ns.svc") {
 		if err := os.WriteFile(dir+"/"+key, value, 0o600); err != nil {

@@ -47,5 +47,5 @@ func TestAwaitHandover(t *testing.T) {
 	if asked.Load() == 0 {
 		t.Error("it did not ask")
 	}
-	awaitHandover("127.0.0.1:1", time.Hour) // nobody is there
+	awaitHandover("127.0.0.1:1", time.Hour) // no one is there
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki/measured"
 )
 
-// mayJoin returns nil if a member that joins and has no log yet may begin. etcd would take whatever ID its peers have for its
+// mayJoin returns nil if a member that joins and has no log yet may start. etcd would take whatever ID its peers have for its
 // URL: that of another member, if one was added in its place, or one that has run already, whose promises an empty log breaks.
 //
 // A dataLostError is for good: the member has started once, so what it wrote is lost. Any other error may pass. No peer may
-// answer yet, and one that lags behind may not know of the member, or know one of before: etcd might ask that very peer, so
+// answer yet, and one that lags behind may not know of the member, or know one earlier: etcd might ask that very peer, so
 // all that answer must know the member. If they never do the operator has removed the member, and deletes the pod.
 func mayJoin(command []string, permit Permit, at Paths) error {
 	if permit.MemberID == "" {
 		return nil // it forms the cluster
 	}
-	if began, err := hasLog(at.Data + "/" + permit.Data); began || err != nil {
+	if started, err := hasLog(at.Data + "/" + permit.Data); started || err != nil {
 		return err // with a log it has its ID from there
 	}
 	own := wordOf(command, "initial-advertise-peer-urls")
@@ -37,7 +37,7 @@ func mayJoin(command []string, permit Permit, at Paths) error {
 		list, err := listMembers(command, url)
 		if err != nil {
 			if silent != nil {
-				silent = fmt.Errorf("no peer tells the list of members: %s: %w", url, err)
+				silent = fmt.Errorf("no peer reports the list of members: %s: %w", url, err)
 			}
 			continue
 		}
@@ -49,7 +49,7 @@ func mayJoin(command []string, permit Permit, at Paths) error {
 	return silent
 }
 
-// listedMember is a member as a peer tells it (server/etcdserver/api/membership, Member).
+// listedMember is a member as a peer shows it (server/etcdserver/api/membership, Member).
 type listedMember struct {
 	ID       uint64   `json:"id"`
 	Name     string   `json:"name"`

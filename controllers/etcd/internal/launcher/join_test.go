@@ -26,16 +26,16 @@ func TestAMemberJoinsAsTheOneThatWasAdded(t *testing.T) {
 		want     string   // part of the error; empty for none
 	}{
 		{"the one that was added", "1a", "d", []string{added}, ""},
-		{"beside others", "1a", "d", []string{`{"id":1,"name":"a","peerURLs":["http://a"]},` + added}, ""},
+		{"next to others", "1a", "d", []string{`{"id":1,"name":"a","peerURLs":["http://a"]},` + added}, ""},
 		{"one that is silent is not needed", "1a", "d", []string{"", added}, ""},
-		{"nobody answers", "1a", "d", []string{"", ""}, "no peer tells the list of members"},
+		{"no one answers", "1a", "d", []string{"", ""}, "no peer reports the list of members"},
 		{"it has no peer", "1a", "d", nil, "no peer answers"},
 		{"another was added in its place", "1a", "d", []string{`{"id":27,"peerURLs":["http://own"]}`}, "member 1b has the place of member 1a"},
 		{"a peer that lags", "1a", "d", []string{added, `{"id":1,"name":"a","peerURLs":["http://a"]}`}, "it does not list member 1a"},
 		{"it has started before", "1a", "d", []string{`{"id":26,"name":"own","peerURLs":["http://own"]}`}, "d"},
-		{"with a log it goes on", "1a", "d/member/wal/0.wal", []string{`{"id":26,"name":"own","peerURLs":["http://own"]}`}, ""},
-		{"one that forms the cluster asks nobody", "", "d", nil, ""},
-		{"an answer that is none", "1a", "d", []string{"}"}, "no peer tells the list of members"},
+		{"with a log it continues", "1a", "d/member/wal/0.wal", []string{`{"id":26,"name":"own","peerURLs":["http://own"]}`}, ""},
+		{"one that forms the cluster asks no one", "", "d", nil, ""},
+		{"an answer that is none", "1a", "d", []string{"}"}, "no peer reports the list of members"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			permit := Permit{Data: "d", MemberID: c.memberID, InitialCluster: []string{"own=http://own"}}
@@ -61,7 +61,7 @@ func TestAMemberJoinsAsTheOneThatWasAdded(t *testing.T) {
 	}
 }
 
-// freePort is one that nobody listens on.
+// freePort is one that no one listens on.
 func freePort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -74,7 +74,7 @@ func freePort(t *testing.T) string {
 }
 
 // encrypt has a member speak with its peers by TLS, as the operator has it.
-func (e *realEtcd) encrypt(t *testing.T, name string) {
+func (r *realEtcd) encrypt(t *testing.T, name string) {
 	t.Helper()
 	dir := t.TempDir()
 	authority, err := pki.NewAuthority("peers", time.Now())
@@ -91,14 +91,14 @@ func (e *realEtcd) encrypt(t *testing.T, name string) {
 		}
 	}
 	port := freePort(t)
-	e.words = append([]string{e.words[0], "--name=" + name,
-		"--initial-advertise-peer-urls=https://localhost:" + port, "--listen-peer-urls=https://127.0.0.1:" + port}, e.words[3:5]...)
-	e.words = append(e.words, "--log-level=error", "--peer-client-cert-auth",
+	r.words = append([]string{r.words[0], "--name=" + name,
+		"--initial-advertise-peer-urls=https://localhost:" + port, "--listen-peer-urls=https://127.0.0.1:" + port}, r.words[3:5]...)
+	r.words = append(r.words, "--log-level=error", "--peer-client-cert-auth",
 		"--peer-trusted-ca-file="+dir+"/ca.crt", "--peer-cert-file="+dir+"/tls.crt", "--peer-key-file="+dir+"/tls.key",
 		"--peer-client-cert-file="+dir+"/client.crt", "--peer-client-key-file="+dir+"/client.key")
 }
 
-func TestARealPeerTellsWhoMayJoin(t *testing.T) {
+func TestARealPeerShowsWhoMayJoin(t *testing.T) {
 	e := newRealEtcd(t)
 	e.encrypt(t, "a")
 	own := wordOf(e.words, "initial-advertise-peer-urls")

@@ -39,11 +39,11 @@ const (
 	// HandoverCommand is the first argument that has Main wait until the server of this pod does not lead.
 	HandoverCommand = "await-handover"
 
-	// ExitFailed is the exit code of a program that could not do what it was told.
+	// ExitFailed is the exit code of a program that could not do what it was reported.
 	ExitFailed = 125
-	// ExitDataLost is the exit code of a start that was to go on with data which is not there.
+	// ExitDataLost is the exit code of a start that was to continue with data which is not there.
 	ExitDataLost = 124
-	// ExitUnusable is the exit code of a start that was to begin with a backup which cannot be restored.
+	// ExitUnusable is the exit code of a start that was to start with a backup which cannot be restored.
 	ExitUnusable = 123
 	// Unusable is the termination message of such a start, before the reason.
 	Unusable = "mainstay: the backup cannot be restored: "
@@ -57,7 +57,7 @@ const (
 // Paths are the places that a start reads and writes, as in the constants; a test has others.
 type Paths struct {
 	Permit, Data, Program, Log string
-	// Loopback is the address of a server that nobody is to reach.
+	// Loopback is the address of a server that no one is to reach.
 	Loopback string
 }
 
@@ -101,7 +101,7 @@ func Main(args []string, at Paths) int {
 // dataLostError names the data directory that is not there.
 type dataLostError string
 
-func (e dataLostError) Error() string { return string(e) }
+func (d dataLostError) Error() string { return string(d) }
 
 // start waits until the pod may start, and becomes etcd.
 func start(command []string, at Paths) error {
@@ -120,8 +120,8 @@ func start(command []string, at Paths) error {
 }
 
 // awaitStart waits for a permit that is for this pod, and sees that the data is what the permit says, restored if it is to come from
-// a backup, and, of a member that joins, that the others wait for it. It reads the permit again each time, as the operator may have written another. It says on stderr
-// what it waits for, when that changes.
+// a backup, and, of a member that joins, that the others wait for it. It reads the permit again each time, as the operator may have
+// written another. It says on stderr what it waits for, when that changes.
 func awaitStart(command []string, at Paths) (Permit, error) {
 	waits := patience{}
 	for said := ""; ; {
@@ -145,7 +145,7 @@ func awaitStart(command []string, at Paths) (Permit, error) {
 			said = err.Error()
 			_, _ = io.WriteString(os.Stderr, "mainstay: "+what+said+"\n")
 		}
-		time.Sleep(pollInterval) //nolint:forbidigo // the peers tell nobody what they learn
+		time.Sleep(pollInterval) //nolint:forbidigo // the peers show no one what they learn
 	}
 }
 
@@ -167,23 +167,23 @@ func awaitPermit(file, pod string) (Permit, error) {
 	}
 }
 
-// checkData returns a dataLostError if a member that began before does not find its data: its volume was replaced or emptied.
-// Beginning anew under its ID would break the promises that it made with that data. A fresh member gets an empty directory,
-// whose being there says from then on that the volume is the same; what former members have left is dropped, also where it goes on.
+// checkData returns a dataLostError if a member that started before does not find its data: its volume was replaced or emptied.
+// Starting again under its ID would break the promises that it made with that data. A fresh member gets an empty directory,
+// whose being there says from then on that the volume is the same; what former members have left is dropped, also where it continues.
 func checkData(permit Permit, at Paths) error {
-	directory, began := at.Data+"/"+permit.Data, at.Program+"/began-"+permit.Data // the latter in the pod, not on the volume
+	directory, started := at.Data+"/"+permit.Data, at.Program+"/started-"+permit.Data // the latter in the pod, not on the volume
 	switch _, err := os.Stat(directory); {
 	case err == nil && !permit.Ran:
-		return os.WriteFile(began, nil, 0o600)
+		return os.WriteFile(started, nil, 0o600)
 	case err == nil:
-		if began, err := hasLog(directory); !began || err != nil {
+		if started, err := hasLog(directory); !started || err != nil {
 			return cmp.Or(err, error(dataLostError(permit.Data)))
 		}
 		return dropFormer(permit, at)
 	case !os.IsNotExist(err):
 		return err
 	}
-	if _, err := os.Stat(began); err == nil || !permit.Fresh || permit.Ran {
+	if _, err := os.Stat(started); err == nil || !permit.Fresh || permit.Ran {
 		return dataLostError(permit.Data)
 	}
 	if err := dropFormer(permit, at); err != nil {
@@ -192,7 +192,7 @@ func checkData(permit Permit, at Paths) error {
 	if err := makeDurable(directory, at.Data); err != nil {
 		return err
 	}
-	return os.WriteFile(began, nil, 0o600)
+	return os.WriteFile(started, nil, 0o600)
 }
 
 // dropFormer drops what former members have left on the volume.
@@ -201,14 +201,15 @@ func dropFormer(permit Permit, at Paths) error {
 		if former == "" || strings.ContainsAny(former, "/.") {
 			continue // it is none of ours
 		}
-		if err := errors.Join(os.RemoveAll(at.Data+"/"+former), os.RemoveAll(forcedMarker(at.Data, former)), os.RemoveAll(workDir(at.Data, former))); err != nil {
+		if err := errors.Join(os.RemoveAll(at.Data+"/"+former), os.RemoveAll(forcedMarker(at.Data, former)),
+			os.RemoveAll(workDir(at.Data, former))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// hasLog reports whether etcd would find a log in a data directory, by which it decides whether it goes on or begins
+// hasLog reports whether etcd would find a log in a data directory, by which it decides whether it continues or starts
 // (server/storage/wal, Exist).
 func hasLog(directory string) (bool, error) {
 	entries, err := os.ReadDir(directory + "/member/wal")

@@ -52,22 +52,22 @@ func newPod(t *testing.T, permit Permit) string {
 
 func TestOnlyItsOwnDataStartsAMember(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		permit Permit
-		volume []string // paths that are there
-		began  bool     // the pod has begun before
-		lost   bool
+		name    string
+		permit  Permit
+		volume  []string // paths that are there
+		started bool     // the pod has started before
+		lost    bool
 	}{
-		{name: "a fresh member begins", permit: Permit{Fresh: true}},
+		{name: "a fresh member starts", permit: Permit{Fresh: true}},
 		{name: "what a former member left is dropped", permit: Permit{Fresh: true, Drop: []string{"other"}},
 			volume: []string{"other/member/wal/0.wal"}},
-		{name: "it begins again when etcd made no log yet", permit: Permit{Fresh: true}, volume: []string{"d"}, began: true},
-		{name: "another pod goes on where etcd made no log yet", permit: Permit{}, volume: []string{"d"}},
-		{name: "it goes on with its data", permit: Permit{Ran: true}, volume: []string{"d/member/wal/0.wal"}},
+		{name: "it starts again when etcd made no log yet", permit: Permit{Fresh: true}, volume: []string{"d"}, started: true},
+		{name: "another pod continues where etcd made no log yet", permit: Permit{}, volume: []string{"d"}},
+		{name: "it continues with its data", permit: Permit{Ran: true}, volume: []string{"d/member/wal/0.wal"}},
 		{name: "what somebody else left is kept", permit: Permit{Fresh: true, Drop: []string{"former", "..", ""}},
 			volume: []string{"other/member/wal/0.wal"}},
 		{name: "its volume was replaced", permit: Permit{}, lost: true},
-		{name: "its volume was emptied under the pod that began", permit: Permit{Fresh: true}, began: true, lost: true},
+		{name: "its volume was emptied under the pod that started", permit: Permit{Fresh: true}, started: true, lost: true},
 		{name: "its log was deleted", permit: Permit{Fresh: true, Ran: true}, volume: []string{"d"}, lost: true},
 		{name: "what is left of its log is none to etcd", permit: Permit{Ran: true}, volume: []string{"d/member/wal/0.tmp"}, lost: true},
 		{name: "it ran, and nothing is left", permit: Permit{Fresh: true, Ran: true}, lost: true},
@@ -76,7 +76,7 @@ func TestOnlyItsOwnDataStartsAMember(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.permit.Data = "d"
 			dir := newPod(t, c.permit)
-			fill(t, dir, c.volume, c.began)
+			fill(t, dir, c.volume, c.started)
 			err := checkData(c.permit, pathsIn(dir))
 			if lost := isLost(err); lost != c.lost || err != nil && !lost {
 				t.Fatalf("got %v", err)
@@ -97,22 +97,22 @@ func TestOnlyItsOwnDataStartsAMember(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := checkData(c.permit, pathsIn(dir)); !isLost(err) {
-				t.Errorf("it begins with an emptied volume: %v", err)
+				t.Errorf("it starts with an emptied volume: %v", err)
 			}
 		})
 	}
 }
 
-// fill puts these directories on the pod's volume, and whether it has begun into the pod.
-func fill(t *testing.T, dir string, volume []string, began bool) {
+// fill puts these directories on the pod's volume, and whether it has started into the pod.
+func fill(t *testing.T, dir string, volume []string, started bool) {
 	t.Helper()
 	for _, path := range volume {
 		if err := os.MkdirAll(dir+"/data/"+path, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if began {
-		if err := os.WriteFile(dir+"/began-d", nil, 0o600); err != nil {
+	if started {
+		if err := os.WriteFile(dir+"/started-d", nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,23 +2,23 @@
 // is copied into each pod, so it imports as little as it can.
 package launcher
 
-// Permit is what the operator tells a pod when it may start; in JSON, as an annotation of the pod.
+// Permit is what the operator reports a pod when it may start; in JSON, as an annotation of the pod.
 type Permit struct {
 	// Pod is the UID of the pod that it is for: another pod of the same name must not follow it.
 	Pod string `json:"pod"`
 	// Data is the name of the data directory.
 	Data string `json:"data"`
-	// Fresh is true for the one pod that may begin with no data directory.
+	// Fresh is true for the one pod that may start with no data directory.
 	Fresh bool `json:"fresh,omitempty"`
 	// Ran is true once the member was seen to run: its log must be there.
 	Ran bool `json:"ran,omitempty"`
 	// MemberID is the ID, in hexadecimal, under which the others have added a member that joins them; empty for one that forms
-	// the cluster. It begins under no other.
+	// the cluster. It starts under no other.
 	MemberID string `json:"memberID,omitempty"`
 	// Force names the recovery by which the member becomes a cluster of one, without those that are lost; empty for none. It
 	// does so once for each.
 	Force string `json:"force,omitempty"`
-	// Restore is the backup that the member begins with, while it has no log; nil if it begins with none.
+	// Restore is the backup that the member starts with, while it has no log; nil if it starts with none.
 	Restore *Restore `json:"restore,omitempty"`
 	// Drop are the directories of former members. Nothing else is dropped: what somebody else has left is not ours.
 	Drop []string `json:"drop,omitempty"`
@@ -35,7 +35,7 @@ type Restore struct {
 	// Item is the name of the backup, and SHA256 the sum of its data in the store.
 	Item   string `json:"item"`
 	SHA256 string `json:"sha256"`
-	// RevisionBump is by how much the revisions are raised, and those of before marked as compacted, so that clients of before
+	// RevisionBump is by how much the revisions are raised, and those earlier marked as compacted, so that clients earlier
 	// notice; 0 for a new cluster.
 	RevisionBump uint64 `json:"revisionBump,omitempty"`
 }

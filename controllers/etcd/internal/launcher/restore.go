@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// restoreRetryLimit is for how long a backup is asked for in vain before the container ends, which tells the operator why.
+	// restoreRetryLimit is for how long a backup is asked for in vain before the container ends, which reports the operator why.
 	restoreRetryLimit = time.Minute
 	// LogSpace is what the log of a member takes on its volume from its start, in bytes (server/storage/wal, SegmentSizeBytes).
 	LogSpace = 64_000_000
@@ -21,16 +21,16 @@ const (
 // unusableError says why the backup cannot be restored here, until something else is changed.
 type unusableError struct{ error }
 
-func (e unusableError) Unwrap() error { return e.error }
+func (u unusableError) Unwrap() error { return u.error }
 
-// errNotFetched is no failure: the operator tells itself what keeps it from fetching the backup.
+// errNotFetched is no failure: the operator shows itself what keeps it from fetching the backup.
 var errNotFetched = errors.New("the operator has not fetched it yet")
 
-// workDir is where a backup is restored, beside the data directory that it is then moved to. What is left there of a restore that
+// workDir is where a backup is restored, next to the data directory that it is then moved to. What is left there of a restore that
 // was cut short is dropped.
 func workDir(volume, data string) string { return volume + "/restoring-" + data }
 
-// restoreOnce has a member that is to begin with a backup get its data directory from it, whole or not at all: what was restored
+// restoreOnce has a member that is to start with a backup get its data directory from it, whole or not at all: what was restored
 // is moved into place when all of it is on the disk. With a log in place nothing is ever restored again.
 //
 // An unusableError ends the container, whose next start tries again. Any other error may pass.
@@ -79,10 +79,11 @@ func dropWork(permit Permit, work string, done bool) error {
 // snapshotFile is the backup in the folder of the restore.
 func snapshotFile(work string) string { return work + "/snapshot.db" }
 
-// restoreCommand makes a data directory of the member alone from the snapshot, by the etcdutl that lies beside etcd. Flags are those
+// restoreCommand makes a data directory of the member alone from the snapshot, by the etcdutl that lies next to etcd. Flags are those
 // of https://etcd.io/docs/v3.6/op-guide/recovery/
 func restoreCommand(command []string, permit Permit, work string) []string {
-	words := []string{filepath.Join(filepath.Dir(command[0]), "etcdutl"), "snapshot", "restore", snapshotFile(work), "--data-dir=" + work + "/restored",
+	words := []string{filepath.Join(filepath.Dir(command[0]), "etcdutl"), "snapshot", "restore", snapshotFile(work),
+		"--data-dir=" + work + "/restored",
 		"--name=" + wordOf(command, "name"), "--initial-advertise-peer-urls=" + wordOf(command, "initial-advertise-peer-urls"),
 		"--initial-cluster-token=" + permit.Token, "--initial-cluster=" + strings.Join(permit.InitialCluster, ",")}
 	if bump := permit.Restore.RevisionBump; bump > 0 {

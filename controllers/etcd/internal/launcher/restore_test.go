@@ -49,8 +49,8 @@ func (f *fetched) serve(t *testing.T) (url string) {
 	return server.URL
 }
 
-// beginning is a pod of a member that is to begin with the backup at that URL, with the words of an etcd in its folder.
-func beginning(t *testing.T, url string) (dir string, permit Permit, command []string) {
+// start is a pod of a member that is to start with the backup at that URL, with the words of an etcd in its folder.
+func starting(t *testing.T, url string) (dir string, permit Permit, command []string) {
 	t.Helper()
 	permit = Permit{Pod: "p1", Data: "d", Fresh: true, State: StateNew, Token: "t", InitialCluster: []string{"a=http://own"},
 		Restore: &Restore{URL: url, Item: item, SHA256: "stored"}}
@@ -61,7 +61,7 @@ func beginning(t *testing.T, url string) (dir string, permit Permit, command []s
 	return dir, permit, []string{dir + "/bin/etcd", "--name=a", "--initial-advertise-peer-urls=http://own"}
 }
 
-// installFakeEtcdutl puts one beside etcd that notes its words in the file "calls", and does what the script says.
+// installFakeEtcdutl puts one next to etcd that notes its words in the file "calls", and does what the script says.
 func installFakeEtcdutl(t *testing.T, dir, script string) {
 	t.Helper()
 	const restored = `for word; do case $word in --data-dir=*) to=${word#--data-dir=};; esac; done; mkdir -p "$to/member/wal" "$to/member/snap"; `
@@ -71,8 +71,9 @@ func installFakeEtcdutl(t *testing.T, dir, script string) {
 	}
 }
 
-func TestAMemberBeginsWithTheBackup(t *testing.T) {
-	const whole, half = `cp "$3" "$to/member/snap/db"; echo > "$to/member/wal/0.wal"`, `echo half > "$to/member/wal/0.wal"; echo "Error: no such thing" >&2; exit 1`
+func TestAMemberStartsWithTheBackup(t *testing.T) {
+	const whole, half = `cp "$3" "$to/member/snap/db"; echo > "$to/member/wal/0.wal"`,
+		`echo half > "$to/member/wal/0.wal"; echo "Error: no such thing" >&2; exit 1`
 	for _, c := range []struct {
 		name     string
 		script   string
@@ -85,33 +86,39 @@ func TestAMemberBeginsWithTheBackup(t *testing.T) {
 			_ = os.MkdirAll(volume+"/restoring-d/restored/member/wal/0.wal", 0o700)
 		}, "", false},
 		{"etcdutl fails", half, nil, "etcdutl snapshot restore: exit status 1: Error: no such thing", true},
-		{"an image without etcdutl", "", func(_ *fetched, _ *Permit, volume string) { _ = os.RemoveAll(volume + "/../bin") }, "no such file", true},
-		{"a volume without room", whole, func(f *fetched, _ *Permit, _ string) { f.manifest.RawSize = 1 << 60 }, "bytes free, and the restore", true},
+		{"an image without etcdutl", "", func(_ *fetched, _ *Permit, volume string) { _ = os.RemoveAll(volume + "/../bin") }, "no such file",
+			true},
+		{"a volume without room", whole, func(f *fetched, _ *Permit, _ string) { f.manifest.RawSize = 1 << 60 }, "bytes free, and the restore",
+			true},
 		{"a manifest of no size", whole, func(f *fetched, _ *Permit, _ string) { f.manifest.RawSize = -1 }, "bytes free, and the restore", true},
-		{"not before the operator has fetched it", whole, func(_ *fetched, p *Permit, _ string) { p.Restore.URL = "" }, "has not fetched it yet", false},
-		{"the pod of the backup is away", whole, func(_ *fetched, p *Permit, _ string) { p.Restore.URL = "http://127.0.0.1:1" }, "connection refused", false},
+		{"not before the operator has fetched it", whole, func(_ *fetched, p *Permit, _ string) { p.Restore.URL = "" }, "has not fetched it yet",
+			false},
+		{"the pod of the backup is away", whole, func(_ *fetched, p *Permit, _ string) { p.Restore.URL = "http://127.0.0.1:1" },
+			"connection refused", false},
 		{"it has another backup", whole, func(f *fetched, _ *Permit, _ string) { f.manifest.Item = "other" }, `has "other"`, false},
-		{"it has another of that name", whole, func(f *fetched, _ *Permit, _ string) { f.manifest.SHA256 = "other" }, "and the permit names", false},
+		{"it has another of that name", whole, func(f *fetched, _ *Permit, _ string) { f.manifest.SHA256 = "other" }, "and the permit names",
+			false},
 		{"less arrives", whole, func(f *fetched, _ *Permit, _ string) { f.data = f.data[1:] }, "arrived with 3 bytes", false},
 		{"other data arrives", whole, func(f *fetched, _ *Permit, _ string) { f.data = []byte("atad") }, "another checksum", false},
 		{"no manifest arrives", whole, func(_ *fetched, p *Permit, _ string) { p.Restore.URL += "/nowhere" }, "invalid character", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFetched([]byte("data"))
-			dir, permit, command := beginning(t, f.serve(t))
+			dir, permit, command := starting(t, f.serve(t))
 			installFakeEtcdutl(t, dir, c.script)
 			if c.arrange != nil {
 				c.arrange(f, &permit, dir+"/data")
 			}
 			err := restoreOnce(command, permit, pathsIn(dir))
-			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || errors.As(err, new(unusableError)) != c.unusable {
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) ||
+				errors.As(err, new(unusableError)) != c.unusable {
 				t.Fatalf("got %v", err)
 			}
-			if began, err := hasLog(dir + "/data/d"); began != (c.want == "") || err != nil {
-				t.Errorf("it can begin: %v, %v", began, err)
+			if started, err := hasLog(dir + "/data/d"); started != (c.want == "") || err != nil {
+				t.Errorf("it can start: %v, %v", started, err)
 			}
 			if db, _ := os.ReadFile(dir + "/data/d/member/snap/db"); c.want == "" && string(db) != "data" {
-				t.Errorf("it begins with %q", db)
+				t.Errorf("it starts with %q", db)
 			}
 			if left, _ := filepath.Glob(dir + "/data/restoring-*"); c.want == "" && len(left) > 0 {
 				t.Errorf("%v is left", left)
@@ -122,7 +129,7 @@ func TestAMemberBeginsWithTheBackup(t *testing.T) {
 
 func TestABackupIsRestoredOnce(t *testing.T) {
 	f := newFetched([]byte("data"))
-	dir, permit, command := beginning(t, f.serve(t))
+	dir, permit, command := starting(t, f.serve(t))
 	installFakeEtcdutl(t, dir, `echo > "$to/member/wal/0.wal"`)
 	permit.Restore.RevisionBump = 1000
 	superseded := dir + "/data/restoring-earlier" // of a restore that was cut short
@@ -157,10 +164,10 @@ func TestABackupIsRestoredOnce(t *testing.T) {
 	}
 }
 
-// An unusable backup ends the container with words for the operator, and never begins a member without data.
-func TestAnUnusableBackupIsTold(t *testing.T) {
+// An unusable backup ends the container with words for the operator, and never starts a member without data.
+func TestAnUnusableBackupIsReported(t *testing.T) {
 	f := newFetched([]byte("data"))
-	dir, _, command := beginning(t, f.serve(t))
+	dir, _, command := starting(t, f.serve(t))
 	installFakeEtcdutl(t, dir, "exit 3")
 	_, message, code := run(t, dir, append([]string{StartCommand}, command...)...)
 	if want := Unusable + "etcdutl snapshot restore: exit status 3: "; message != want || code != ExitUnusable {
@@ -168,10 +175,10 @@ func TestAnUnusableBackupIsTold(t *testing.T) {
 	}
 }
 
-// A permit that comes later has the URL of a pod that was made anew.
+// A permit that comes later has the URL of a pod that was recreated.
 func TestTheBackupIsAskedForWhereTheLatestPermitSays(t *testing.T) {
 	f := newFetched([]byte("data"))
-	dir, permit, command := beginning(t, "")
+	dir, permit, command := starting(t, "")
 	installFakeEtcdutl(t, dir, `echo > "$to/member/wal/0.wal"`)
 	command[0] = "/bin/echo"
 	if err := os.Symlink("/bin/echo", dir+"/bin/etcd"); err != nil {
@@ -205,7 +212,8 @@ func program(t *testing.T, name string) string {
 // snapshotOf makes a backup of a real etcd that has one key.
 func snapshotOf(t *testing.T, e realEtcd, key string) []byte {
 	t.Helper()
-	words := append(append([]string{}, e.words[1:]...), "--data-dir="+t.TempDir(), "--initial-cluster=a="+wordOf(e.words, "initial-advertise-peer-urls"))
+	words := append(append([]string{}, e.words[1:]...), "--data-dir="+t.TempDir(),
+		"--initial-cluster=a="+wordOf(e.words, "initial-advertise-peer-urls"))
 	server := exec.Command(e.words[0], words...)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -223,8 +231,9 @@ func snapshotOf(t *testing.T, e realEtcd, key string) []byte {
 }
 
 // snapshot reads one by JSON, piece by piece.
-func (e realEtcd) snapshot(ctx context.Context) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, wordOf(e.words, "listen-client-urls")+"/v3/maintenance/snapshot", strings.NewReader("{}"))
+func (r realEtcd) snapshot(ctx context.Context) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, wordOf(r.words, "listen-client-urls")+"/v3/maintenance/snapshot",
+		strings.NewReader("{}"))
 	if err != nil {
 		return nil, err
 	}
@@ -244,8 +253,8 @@ func (e realEtcd) snapshot(ctx context.Context) ([]byte, error) {
 	return data, nil
 }
 
-// A real member begins with a real backup, under another token, and goes on with what it has when it restarts.
-func TestARealMemberBeginsWithTheBackup(t *testing.T) {
+// A real member starts with a real backup, under another token, and continues with what it has when it restarts.
+func TestARealMemberStartsWithTheBackup(t *testing.T) {
 	e, key := newRealEtcd(t), base64.StdEncoding.EncodeToString([]byte("key"))
 	f := newFetched(snapshotOf(t, e, key))
 	bin := t.TempDir()
@@ -266,7 +275,8 @@ func TestARealMemberBeginsWithTheBackup(t *testing.T) {
 			}
 			Kvs []struct{ Value string }
 		}
-		if err := e.post("/v3/kv/range", map[string]string{"key": key}, &found); err != nil || len(found.Kvs) != 1 || found.Header.Revision < 1_000_000_000 {
+		if err := e.post("/v3/kv/range", map[string]string{"key": key}, &found); err != nil || len(found.Kvs) != 1 ||
+			found.Header.Revision < 1_000_000_000 {
 			t.Errorf("it holds %+v, %v", found, err)
 		}
 		_ = launcher.Process.Kill()

@@ -33,7 +33,7 @@ type Fetch struct {
 	RawSize int64
 	// Warning is what a human should know of Item; empty if it is nothing.
 	Warning string
-	// RequiresLogin: a member that begins with it serves only who has logged in.
+	// RequiresLogin: a member that starts with it serves only who has logged in.
 	RequiresLogin bool
 	// Error says why it could not be fetched, the last time.
 	Error string
@@ -42,7 +42,7 @@ type Fetch struct {
 	Attempts  int32 // that have failed
 }
 
-// Request is an EtcdRestore that may begin.
+// Request is an EtcdRestore that may start.
 type Request struct {
 	UID    types.UID
 	Backup commonv1.BackupReference
@@ -53,7 +53,7 @@ func (f Fetch) serves(item string) bool {
 	return f.Item != nil && f.Item.Item == item && f.Address != "" && !f.Deleting && !f.Ended
 }
 
-// restored is the backup on record that the first member begins with; nil if there is none.
+// restored is the recorded backup that the first member starts with; nil if there is none.
 func (s Situation) restored() *databasev1alpha1.EtcdMembershipRestore {
 	if s.Status.Membership == nil {
 		return nil
@@ -61,7 +61,7 @@ func (s Situation) restored() *databasev1alpha1.EtcdMembershipRestore {
 	return s.Status.Membership.Restore
 }
 
-// Source is the EtcdRestore whose backup the first member begins with; empty for spec.bootstrap.
+// Source is the EtcdRestore whose backup the first member starts with; empty for spec.bootstrap.
 func (s Situation) Source() types.UID {
 	if r := s.restored(); r != nil {
 		return r.RestoreUID
@@ -69,15 +69,15 @@ func (s Situation) Source() types.UID {
 	return ""
 }
 
-// hasBackup reports whether a cluster that is formed begins with a backup.
+// hasBackup reports whether a cluster that is formed starts with a backup.
 func (s Situation) hasBackup() bool { return s.FromBackup || s.restored() != nil }
 
-// isOnRecord reports whether that is the source of the backup on record.
+// isOnRecord reports whether that is the source of the recorded backup.
 func (s Situation) isOnRecord(source types.UID) bool {
 	return s.restored() != nil && s.Source() == source
 }
 
-// BackupToFetch is the name of the backup on record; empty while none has been chosen yet.
+// BackupToFetch is the name of the recorded backup; empty while none has been chosen yet.
 func (s Situation) BackupToFetch(source types.UID) string {
 	if s.isOnRecord(source) {
 		return s.restored().Item
@@ -96,7 +96,7 @@ func (s Situation) ReferenceOf(source types.UID) *commonv1.BackupReference {
 	return nil
 }
 
-// LoadingVersion is the version of the member that begins with the backup: of a new cluster the one asked for, else the one that
+// LoadingVersion is the version of the member that starts with the backup: of a new cluster the one asked for, else the one that
 // pods are made with.
 func (s Situation) LoadingVersion(source types.UID) Version {
 	if v, err := ParseVersion(s.Status.TargetVersion); err == nil && (source != "" || s.restored() != nil) {
@@ -105,15 +105,15 @@ func (s Situation) LoadingVersion(source types.UID) Version {
 	return s.Wanted
 }
 
-// beginsWithBackup reports whether a member is to begin with the backup on record. Once it has run it never does so again.
-func (s Situation) beginsWithBackup(one *databasev1alpha1.EtcdRecordedMember) bool {
+// startsWithBackup reports whether a member is to start with the recorded backup. Once it has run it never does so again.
+func (s Situation) startsWithBackup(one *databasev1alpha1.EtcdRecordedMember) bool {
 	return s.restored() != nil && one != nil && !one.Joined && !one.Ran
 }
 
-// awaitsFirst reports whether the first member has not answered yet as the one that begins with the backup.
+// awaitsFirst reports whether the first member has not answered yet as the one that starts with the backup.
 func (s Situation) awaitsFirst() bool {
 	return len(s.Where(func(m Member) bool {
-		return s.beginsWithBackup(m.Record) && (!m.View.Answered || m.IsOfFormerMember())
+		return s.startsWithBackup(m.Record) && (!m.View.Answered || m.IsOfFormerMember())
 	})) > 0
 }
 
@@ -125,14 +125,14 @@ func (s Situation) former() []Member {
 	return s.Where(func(m Member) bool { return m.Pod.Permit != "" && m.IsOfFormerMember() })
 }
 
-// mayBegin reports whether a member may be told to begin with the backup: not while a former one may run beside it.
-func (s Situation) mayBegin(m Member) bool {
-	return !s.beginsWithBackup(m.Record) || len(s.former()) == 0
+// mayStart reports whether a member may be asked to start with the backup: not while a former one may run next to it.
+func (s Situation) mayStart(m Member) bool {
+	return !s.startsWithBackup(m.Record) || len(s.former()) == 0
 }
 
-// restoreOf tells the launcher of the backup that a member begins with; nil if it begins with none.
+// restoreOf reports the launcher of the backup that a member starts with; nil if it starts with none.
 func (s Situation) restoreOf(one *databasev1alpha1.EtcdRecordedMember) *launcher.Restore {
-	if !s.beginsWithBackup(one) {
+	if !s.startsWithBackup(one) {
 		return nil
 	}
 	r := &launcher.Restore{Item: s.restored().Item, SHA256: s.restored().SHA256}
@@ -143,7 +143,7 @@ func (s Situation) restoreOf(one *databasev1alpha1.EtcdRecordedMember) *launcher
 	return r
 }
 
-// toRestore is what goes on record when a cluster is formed: what is there already, else what was fetched.
+// toRestore is what goes recorded when a cluster is formed: what is there already, else what was fetched.
 func (s Situation) toRestore() *databasev1alpha1.EtcdMembershipRestore {
 	switch {
 	case s.restored() != nil:

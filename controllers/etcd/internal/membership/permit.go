@@ -7,11 +7,12 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 )
 
-// Permit is what a pod is told when it may start; empty while it may not. A pod that is not on record may not. Only the
-// one that the record names may begin with an empty data directory: any other finds the member's data, or does not start. What
-// is on another volume may be a copy of before, so nothing starts there, nor on one that is not known yet.
+// Permit is what a pod is informed when it may start; empty while it may not. A pod that is not recorded may not. Only the
+// one that the record names may start with an empty data directory: any other finds the member's data, or does not start. What
+// is on another volume may be an earlier copy, so nothing starts there, nor on one that is not known yet.
 func (s Situation) Permit(m Member) string {
-	if m.Record == nil || m.Record.StartedBy == "" || m.Pod.UID == "" || m.Record.ClaimUID != m.Pod.ClaimUID || !s.mayRecover(m) || !s.mayBegin(m) {
+	if m.Record == nil || m.Record.StartedBy == "" || m.Pod.UID == "" || m.Record.ClaimUID != m.Pod.ClaimUID || !s.mayRecover(m) ||
+		!s.mayStart(m) {
 		return ""
 	}
 	permit := launcher.Permit{
@@ -32,13 +33,13 @@ func ParsePermit(text string) (permit launcher.Permit, ok bool) {
 	return permit, err == nil && permit.Data != ""
 }
 
-// initialCluster lists the peers that a member begins with, as name=URL: those with which it forms the cluster, or those on
-// record when it joins, itself included.
+// initialCluster lists the peers that a member starts with, as name=URL: those with which it forms the cluster, or those
+// recorded when it joins, itself included.
 func (s Situation) initialCluster(of databasev1alpha1.EtcdRecordedMember) []string {
 	var peers []string
-	for _, one := range s.Status.Membership.Members {
-		if of.Joined || !one.Joined {
-			peers = append(peers, one.Name+"="+s.PeerURL(one.Name))
+	for _, member := range s.Status.Membership.Members {
+		if of.Joined || !member.Joined {
+			peers = append(peers, member.Name+"="+s.PeerURL(member.Name))
 		}
 	}
 	return peers

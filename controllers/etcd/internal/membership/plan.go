@@ -12,12 +12,12 @@ import (
 const (
 	// ShortRequeue is how soon to look again at what is about to change.
 	ShortRequeue = 200 * time.Millisecond
-	// formingMembers is how many members begin a cluster. Later ones join as learners: three meet as fast as one, and a
+	// formingMembers is how many members start a cluster. Later ones join as learners: three meet as fast as one, and a
 	// cluster of five then has a majority at any time.
 	formingMembers = 3
 )
 
-// Situation is what a decision is made from: what is asked for, what is on record, and what one pass saw.
+// Situation is what a decision is made from: what is asked for, what is recorded, and what one pass saw.
 type Situation struct {
 	Spec
 	Status *databasev1alpha1.EtcdClusterStatus
@@ -30,34 +30,34 @@ func (s Situation) Plan() Step {
 		return s.formOrBlock()
 	}
 	for _, decide := range []func() (Step, bool){
-		s.stopFormer,                // a restore is on record: whoever runs with the data of before is no member any more
-		s.prepareRestore,            // it may be what is needed, whatever else is amiss
+		s.stopFormer,                // a restore is recorded: anyone who runs with the earlier data is no member any more
+		s.prepareRestore,            // it may be what is needed, whatever else is wrong
 		s.adoptMembers,              // what runs and is listed is right, and the record may be older than that
-		s.deletePodsOfFormerMembers, // a pod that was told to start as a member of before must not go on
-		s.startMembers,              // whoever is on record must run before anything is asked of the cluster
-		s.followPatch,               // it may mend an image that no server runs with
-		s.restartFailing,            // a template that no server runs with must be mended before a majority is asked for
-		s.formAnew,                  // nobody can form what nobody has the data of
-		s.serveBackup,               // without it the first member of a new cluster has nothing to begin with
+		s.deletePodsOfFormerMembers, // a pod that was asked to start as an earlier member must not continue
+		s.startMembers,              // anyone who is recorded must run before anything is asked of the cluster
+		s.followPatch,               // it may repair an image that no server runs with
+		s.restartFailing,            // a template that no server runs with must be repaired before a majority is asked for
+		s.formAgain,                 // no one can form what no one has the data of
+		s.serveBackup,               // without it the first member of a new cluster has nothing to start with
 		s.recordIDs,                 // from here on, members are known by their IDs
 		s.finishRecovery,            // of a majority that was lost: until it has ended, there is none
 		s.blockWhileLockedOut,       // nor while they do not take the operator's token
 		s.waitForQuorum,             // without a majority the members can be neither read nor changed
-		s.endRestore,                // the first member has begun, and no other needs the backup
+		s.endRestore,                // the first member has started, and no other needs the backup
 		s.requireLogin,              // before anybody's data is there who must not be seen by all
 		s.handLeadOn,                // a pod that is going hands the lead on while it still answers
 		s.blockOnUnknownMembers,     // members that somebody else added count for the majority: a human must decide
 		s.finishChange,              // one change at a time: the one under way comes first
 		s.forgetRemoved,             // somebody removed it by etcd's own means: a new one takes its place
-		s.removeUnrecorded,          // an operator that was stopped and woke may have added it: nobody is to rely on it
+		s.removeUnrecorded,          // an operator that was stopped and woke may have added it: no one is to rely on it
 		s.replaceLost,               // a member without its data is the only one that is replaced while it does not answer
 		s.replaceCorrupt,            // data that differs stops all writes
 		s.disarmFormer,              // so does the alarm of a member that is gone
-		s.removeUnwellSurplus,       // whoever is not wanted must hold up nothing
+		s.removeUnwellSurplus,       // anyone who is not wanted must hold up nothing
 		s.waitForMembers,            // nothing below is done while a member does not answer
 		s.promoteLearners,           // a learner adds nothing to the majority yet
 		s.freeSpace,                 // a quota that is exceeded stops all writes
-		s.removeSurplus,             // fewer members are sooner made anew
+		s.removeSurplus,             // fewer members are sooner recreated
 		s.correctImage,              // an image that holds another version goes to no further member
 		s.rollOutdated,              // before new members come: these are made from the latest template already
 		s.addMissing,                // all members are well and alike
@@ -73,7 +73,7 @@ func (s Situation) Plan() Step {
 }
 
 // rest is the step when there is nothing to do. Members that were just started agree on a version within seconds, as their leader asks
-// for it every few, and nothing tells the operator: until then it looks again soon.
+// for it every few, and nothing reports the operator: until then it looks again soon.
 func (s Situation) rest() Step {
 	next := Step{Do: Idle}
 	if len(s.Where(func(m Member) bool { return m.Record != nil && m.View.ClusterVersion != m.View.Version.MinorString() })) > 0 {
@@ -96,16 +96,18 @@ func (s Situation) waitForQuorum() (Step, bool) {
 		return next, true
 	}
 	well := s.Where(Member.IsHealthy)
-	message := fmt.Sprintf("%d of %d members answer and know a leader; without a majority etcd takes no writes", len(well), len(s.Status.Membership.Members))
+	message := fmt.Sprintf("%d of %d members answer and know a leader; without a majority etcd takes no writes", len(well),
+		len(s.Status.Membership.Members))
 	if answered := s.Where(func(m Member) bool { return m.View.Answered || m.View.Waits }); s.Other.Answered && len(answered) == 0 {
-		message = fmt.Sprintf("a server answers as a member of cluster %s, and none of cluster %s, which status.membership names: the status may be older "+
-			"than an EtcdRestore. If so, delete no pod; save what the members have by etcdctl snapshot save, and restore the latest backup by another EtcdRestore",
+		message = fmt.Sprintf(
+			"a server answers as a member of cluster %s, and none of cluster %s, which status.membership names: the status may be older "+
+				"than an EtcdRestore. If so, delete no pod; save what the members have by etcdctl snapshot save, and restore the latest backup by another EtcdRestore",
 			FormatID(s.Other.ClusterID), s.Status.Membership.ClusterID)
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonNoQuorum, RequeueAfter: time.Second, Message: message}, true
 }
 
-// waitForMembers ends the plan while a member on record is not well, or has not heard of the leader: two of three that have no
+// waitForMembers ends the plan while a recorded member is not well, or has not heard of the leader: two of three that have no
 // connection yet are no majority without the third.
 func (s Situation) waitForMembers() (Step, bool) {
 	unwell := s.Where(func(m Member) bool { return m.Record != nil && !m.IsHealthy() })

@@ -13,14 +13,14 @@ import (
 // Access is who may log in, as far as a pass has asked. It has no password.
 type Access struct {
 	Known     bool     // etcd was asked, and has answered all below, but for what is read from our own Secret
-	Required  bool     // it serves nobody who has not logged in
+	Required  bool     // it serves no one who has not logged in
 	HasRole   bool     // that of applications
 	Refused   []string // users of ours that it does not let in, or with another role, in the order in which they are to be set
-	Intruders []string // users of before that may do everything, or have a name of ours; asked only before a login is required
+	Intruders []string // users earlier that may do everything, or have a name of ours; asked only before a login is required
 	LockedOut bool     // it does not take the operator's token
 	// Published is the applications' user in the Secret <name>-binding, as it was read; empty if there is none.
 	Published string
-	// Wanted is the applications' user to be published, which is recorded before; empty for nobody.
+	// Wanted is the applications' user to be published, which is recorded before; empty for no one.
 	Wanted string
 	// IsOver is whether the time is over for which the former user of the applications is let in.
 	IsOver bool
@@ -29,7 +29,7 @@ type Access struct {
 // IsRight reports whether etcd lets in who may, by what it was asked.
 func (a Access) IsRight() bool { return a.Known && a.Required && a.HasRole && len(a.Refused) == 0 }
 
-// Login is what is on record of who may log in.
+// Login is what is recorded of who may log in.
 func (s Situation) Login() databasev1alpha1.EtcdLogin {
 	if s.Status.Login == nil {
 		return databasev1alpha1.EtcdLogin{}
@@ -45,8 +45,9 @@ func (s Situation) blockWhileLockedOut() (Step, bool) {
 		return Step{}, false
 	}
 	if !s.RequiresLogin {
-		return Step{Do: Block, Reason: commonv1.ReasonLockedOut, RequeueAfter: time.Second, Message: "the data asks for a login, and spec.auth is not " +
-			"set: make a new EtcdCluster with auth, and restore the data there; or log in as root, and run etcdctl auth disable"}, true
+		return Step{Do: Block, Reason: commonv1.ReasonLockedOut, RequeueAfter: time.Second,
+			Message: "the data asks for a login, and spec.auth is not " +
+				"set: make a new EtcdCluster with auth, and restore the data there; or log in as root, and run etcdctl auth disable"}, true
 	}
 	who := "the members"
 	if len(refusing) > 0 {
@@ -58,21 +59,21 @@ func (s Situation) blockWhileLockedOut() (Step, bool) {
 		who, s.SystemName(), s.SystemName())}, true
 }
 
-// requireLogin brings who may log in where spec.auth wants it. A login is required once our own users are let in, and nobody else
-// may do everything: the data may have users of before. The applications have two users by turns, as a user has one password.
+// requireLogin brings who may log in where spec.auth wants it. A login is required once our own users are let in, and no one else
+// may do everything: the data may have users earlier. The applications have two users by turns, as a user has one password.
 func (s Situation) requireLogin() (Step, bool) {
 	access, record := s.Access, s.Login()
 	if !s.RequiresLogin {
 		return Step{}, false
 	}
 	if !access.Known {
-		return Step{Do: Wait, Message: "waiting for etcd to tell who may log in", RequeueAfter: ShortRequeue}, !record.Required
+		return Step{Do: Wait, Message: "waiting for etcd to say who may log in", RequeueAfter: ShortRequeue}, !record.Required
 	}
 	switch {
 	case !access.HasRole:
 		return Step{Do: AddRole, User: "application", Message: "the role that applications have"}, true
 	case !record.Required && len(access.Intruders) > 0:
-		return Step{Do: DropUser, User: access.Intruders[0], Message: "it is of before, and not the operator's"}, true
+		return Step{Do: DropUser, User: access.Intruders[0], Message: "it is earlier, and not the operator's"}, true
 	case len(access.Refused) > 0:
 		return Step{Do: SetUser, User: access.Refused[0]}, true
 	case !access.Required:
@@ -85,7 +86,7 @@ func (s Situation) requireLogin() (Step, bool) {
 	return Step{}, false
 }
 
-// seesPublished reports whether the applications' user on record was seen to be published, and the one before has no time limit yet.
+// seesPublished reports whether the applications' user recorded was seen to be published, and the one before has no time limit yet.
 func (s Situation) seesPublished() bool {
 	record := s.Login()
 	return record.FormerUser != "" && record.FormerUntil == nil && s.Access.Published == record.User
@@ -94,11 +95,11 @@ func (s Situation) seesPublished() bool {
 // ApplicationUsers are those that applications log in as, by turns.
 var ApplicationUsers = []string{"application-a", "application-b"}
 
-// NextUser is the one that applications log in as next; empty for nobody yet. published is the one in the Secret, empty if that is
-// lost, and isCurrent says whether its password is the wanted one. Nobody's password is changed who may be in use: while the user
+// NextUser is the one that applications log in as next; empty for no one yet. published is the one in the Secret, empty if that is
+// lost, and isCurrent says whether its password is the wanted one. No one's password is changed who may be in use: while the user
 // before is still let in, the next change waits.
 func NextUser(record databasev1alpha1.EtcdLogin, published string, isCurrent bool) string {
-	other := ApplicationUsers[(slices.Index(ApplicationUsers, record.User)+1)%len(ApplicationUsers)] // of none on record the first
+	other := ApplicationUsers[(slices.Index(ApplicationUsers, record.User)+1)%len(ApplicationUsers)] // of none recorded the first
 	switch {
 	case record.FormerUser == "" && (published == "" || published == record.User && !isCurrent):
 		return other

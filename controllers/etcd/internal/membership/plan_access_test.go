@@ -8,7 +8,7 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
-// login has the cluster require a login, as is seen and on record.
+// login has the cluster require a login, as is seen and recorded.
 func (s *scene) login(seen Access, record databasev1alpha1.EtcdLogin) {
 	s.RequiresLogin, s.Access, s.Status.Login = true, seen, &record
 }
@@ -21,7 +21,7 @@ func TestAccess(t *testing.T) {
 		{"at rest", func(s *scene) { s.login(right, recorded) }, "Idle ", ""},
 		{"at rest, without a question", func(s *scene) { s.login(Access{}, recorded) }, "Idle ", ""},
 		{"not where the spec does not ask for it", func(s *scene) { s.Access = Access{Known: true} }, "Idle ", ""},
-		{"nothing goes on before it is known who may log in", func(s *scene) { s.login(Access{}, databasev1alpha1.EtcdLogin{}); s.Size = 5 },
+		{"nothing continues before it is known who may log in", func(s *scene) { s.login(Access{}, databasev1alpha1.EtcdLogin{}); s.Size = 5 },
 			"Wait ", "who may log in"},
 		{"the role comes first", func(s *scene) {
 			s.login(Access{Known: true, Refused: []string{"root"}, Intruders: []string{"x"}}, databasev1alpha1.EtcdLogin{})
@@ -29,23 +29,27 @@ func TestAccess(t *testing.T) {
 			"AddRole ", ""},
 		{"who may do everything and is not ours goes before a login is required", func(s *scene) {
 			s.login(Access{Known: true, HasRole: true, Refused: []string{"root"}, Intruders: []string{"x"}}, databasev1alpha1.EtcdLogin{})
-		}, "DropUser ", "it is of before"},
-		{"and before that is on record", func(s *scene) {
+		}, "DropUser ", "it is earlier"},
+		{"and before that is recorded", func(s *scene) {
 			s.login(with(func(a *Access) { a.Intruders = []string{"x"} }), databasev1alpha1.EtcdLogin{})
 		},
-			"DropUser ", "it is of before"},
+			"DropUser ", "it is earlier"},
 		{"our users are let in", func(s *scene) {
 			s.login(Access{Known: true, HasRole: true, Refused: []string{"root", "backup"}}, databasev1alpha1.EtcdLogin{})
 		}, "SetUser ", ""},
-		{"then a login is required", func(s *scene) { s.login(Access{Known: true, HasRole: true}, databasev1alpha1.EtcdLogin{}) }, "RequireLogin ", ""},
-		{"which is recorded", func(s *scene) { s.login(with(func(a *Access) { a.Published = "" }), databasev1alpha1.EtcdLogin{}) }, "RecordLogin ", ""},
+		{"then a login is required", func(s *scene) { s.login(Access{Known: true, HasRole: true}, databasev1alpha1.EtcdLogin{}) },
+			"RequireLogin ", ""},
+		{"which is recorded", func(s *scene) { s.login(with(func(a *Access) { a.Published = "" }), databasev1alpha1.EtcdLogin{}) },
+			"RecordLogin ", ""},
 		{"somebody has taken it back", func(s *scene) { s.login(with(func(a *Access) { a.Required = false }), recorded) }, "RequireLogin ", ""},
 		{"the next user is let in before it is recorded", func(s *scene) {
 			s.login(with(func(a *Access) { a.Wanted, a.Refused = "application-b", []string{"application-b"} }), recorded)
 		}, "SetUser ", ""},
-		{"and recorded before it is published", func(s *scene) { s.login(with(func(a *Access) { a.Wanted = "application-b" }), recorded) }, "RecordLogin ", ""},
-		{"the time of the one before does not begin until it was seen published", func(s *scene) {
-			s.login(with(func(a *Access) { a.Wanted = "application-b" }), databasev1alpha1.EtcdLogin{Required: true, User: "application-b", FormerUser: "application-a"})
+		{"and recorded before it is published", func(s *scene) { s.login(with(func(a *Access) { a.Wanted = "application-b" }), recorded) },
+			"RecordLogin ", ""},
+		{"the time of the one before does not start until it was seen published", func(s *scene) {
+			s.login(with(func(a *Access) { a.Wanted = "application-b" }),
+				databasev1alpha1.EtcdLogin{Required: true, User: "application-b", FormerUser: "application-a"})
 		}, "Idle ", ""},
 		{"then it does", func(s *scene) {
 			s.login(with(func(a *Access) { a.Published, a.Wanted = "application-b", "application-b" }),
@@ -56,7 +60,8 @@ func TestAccess(t *testing.T) {
 			recorded.FormerUser, recorded.FormerUntil = "application-b", &metav1.Time{}
 			s.login(with(func(a *Access) { a.IsOver = true }), recorded)
 		}, "DropUser ", "another is published"},
-		{"a token that is refused", func(s *scene) { s.login(Access{LockedOut: true}, recorded) }, "Block ", `the members do not take the operator's token: clients are served, and no member can be changed. Restore Secret "a-system" as it was`},
+		{"a token that is refused", func(s *scene) { s.login(Access{LockedOut: true}, recorded) }, "Block ",
+			`the members do not take the operator's token: clients are served, and no member can be changed. Restore Secret "a-system" as it was`},
 		{"by all members", func(s *scene) {
 			s.login(Access{}, recorded)
 			s.Listed = false
@@ -65,7 +70,7 @@ func TestAccess(t *testing.T) {
 				s.Members[i].View.LockedOut = true
 			}
 		}, "Block ", "a-0, a-1, a-2 do not take the operator's token"},
-		{"by one is for the majority to mend", func(s *scene) { s.login(Access{}, recorded); s.silence(2); s.Members[2].View.LockedOut = true },
+		{"by one is for the majority to repair", func(s *scene) { s.login(Access{}, recorded); s.silence(2); s.Members[2].View.LockedOut = true },
 			"Wait ", "waiting for a-2"},
 		{"of data that asks for a login", func(s *scene) { s.Listed = false; s.silence(0); s.Members[0].View.LockedOut = true },
 			"Block ", "spec.auth is not set"},
@@ -86,11 +91,14 @@ func TestNextUser(t *testing.T) {
 		{"it stays", databasev1alpha1.EtcdLogin{User: "application-a"}, "application-a", true, "application-a"},
 		{"the other", databasev1alpha1.EtcdLogin{User: "application-a"}, "application-a", false, "application-b"},
 		{"and back", databasev1alpha1.EtcdLogin{User: "application-b"}, "application-b", false, "application-a"},
-		{"not before the last change is published", databasev1alpha1.EtcdLogin{User: "application-b", FormerUser: "application-a"}, "application-a", false, "application-b"},
-		{"not while the one before is let in", databasev1alpha1.EtcdLogin{User: "application-b", FormerUser: "application-a"}, "application-b", false, "application-b"},
+		{"not before the last change is published", databasev1alpha1.EtcdLogin{User: "application-b", FormerUser: "application-a"},
+			"application-a", false, "application-b"},
+		{"not while the one before is let in", databasev1alpha1.EtcdLogin{User: "application-b", FormerUser: "application-a"}, "application-b",
+			false, "application-b"},
 		{"where the last is lost, the other", databasev1alpha1.EtcdLogin{User: "application-a"}, "", false, "application-b"},
-		{"where it is lost, the same before it was seen", databasev1alpha1.EtcdLogin{User: "application-b", FormerUser: "application-a"}, "", false, "application-b"},
-		{"where it is lost, nobody while the one before is let in",
+		{"where it is lost, the same before it was seen", databasev1alpha1.EtcdLogin{User: "application-b", FormerUser: "application-a"}, "",
+			false, "application-b"},
+		{"where it is lost, no one while the one before is let in",
 			databasev1alpha1.EtcdLogin{User: "application-b", FormerUser: "application-a", FormerUntil: &metav1.Time{}}, "", false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

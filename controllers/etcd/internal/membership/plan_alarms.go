@@ -36,7 +36,7 @@ func (s Situation) disarmFormer() (Step, bool) {
 	return Step{}, false
 }
 
-// freeSpace ends the alarm of a quota that was exceeded: old revisions go, once, then the free pages, then the alarm. Clients may go on
+// freeSpace ends the alarm of a quota that was exceeded: old revisions go, once, then the free pages, then the alarm. Clients may continue
 // deleting meanwhile, and leases end, which makes newer revisions: these take nothing of that back. A member whose pages were freed comes
 // again only if a tenth of them is free again. What is deleted later counts once all that is done, and not with each pass.
 func (s Situation) freeSpace() (Step, bool) {
@@ -51,7 +51,7 @@ func (s Situation) freeSpace() (Step, bool) {
 	if next, ok := s.defragmentOne(s.gainsSpace); ok {
 		return next, true
 	}
-	// A new quota comes with new pods, and 3.5 does not tell which one it has.
+	// A new quota comes with new pods, and 3.5 does not say which one it has.
 	outdated := s.Where(func(m Member) bool { return m.Pod.Outdated })
 	full := s.Where(func(m Member) bool {
 		return m.View.DBSize > roomBelow(s.quotaOf(m)) || m.View.Quota == 0 && m.Pod.Outdated
@@ -62,7 +62,8 @@ func (s Situation) freeSpace() (Step, bool) {
 	case len(outdated) > 0:
 		return Step{}, false
 	case isLed && !s.CompactedLately && s.Status.CompactedRevision < leader.View.Revision:
-		return Step{Do: Compact, Member: leader.Name, Message: "the quota is exceeded, and keys may have been deleted since the last compaction"}, true
+		return Step{Do: Compact, Member: leader.Name, Message: "the quota is exceeded, and keys may have been deleted since the last compaction"},
+			true
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonNoSpace, RequeueAfter: CompactionPause, Message: s.Fullest().Explain()}, true
 }

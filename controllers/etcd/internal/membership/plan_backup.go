@@ -11,10 +11,10 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
-// patientAttempts is how often the fetch of a backup may fail before a human is told: a store that does not answer once is no news.
+// patientAttempts is how often the fetch of a backup may fail before a human is informed: a store that does not answer once is no news.
 const patientAttempts = 2
 
-// fetchBackup has the backup fetched that a cluster begins with, and is not ok once it is there. No cluster is formed without it.
+// fetchBackup has the backup fetched that a cluster starts with, and is not ok once it is there. No cluster is formed without it.
 func (s Situation) fetchBackup() (Step, bool) {
 	if !s.hasBackup() {
 		return Step{}, false
@@ -54,13 +54,13 @@ func (s Situation) unusable(source types.UID, message string) Step {
 	return Step{Do: Block, Fetches: true, Reason: commonv1.ReasonBackupUnusable, Message: field + message, RequeueAfter: time.Second}
 }
 
-// isOfAnotherBackup reports whether the pod has another backup than the one on record, as one that was made before had chosen it.
+// isOfAnotherBackup reports whether the pod has another backup than the recorded one, as one that was made before had chosen it.
 func (s Situation) isOfAnotherBackup(f Fetch, source types.UID) bool {
 	return s.BackupToFetch(source) != "" && f.Item != nil && f.Item.Item != s.BackupToFetch(source)
 }
 
-// judgeBackup refuses a backup that the members cannot load, that exceeds their quota, or that is not the one on record. The pod has
-// refused a later version, too; but it was told of a version, and this is the one that counts.
+// judgeBackup refuses a backup that the members cannot load, that exceeds their quota, or that is not the recorded one. The pod has
+// refused a later version, too; but it was informed of a version, and this is the one that counts.
 func (s Situation) judgeBackup(f Fetch, source types.UID) (Step, bool) {
 	item := *f.Item
 	from, err := ParseVersion(item.ServerVersion)
@@ -71,15 +71,16 @@ func (s Situation) judgeBackup(f Fetch, source types.UID) (Step, bool) {
 		return s.unusable(source, fmt.Sprintf("%s is of etcd %s, which %s cannot load: set spec.version of the EtcdCluster to %q",
 			item.Item, from, loading, from.MinorString())), true
 	case f.RequiresLogin && !s.RequiresLogin:
-		return s.unusable(source, fmt.Sprintf("the data of %s asks for a login, and spec.auth of the EtcdCluster is not set, which cannot be added: "+
-			"create an EtcdCluster with auth, and with this backup in spec.bootstrap", item.Item)), true
+		return s.unusable(source,
+			fmt.Sprintf("the data of %s asks for a login, and spec.auth of the EtcdCluster is not set, which cannot be added: "+
+				"create an EtcdCluster with auth, and with this backup in spec.bootstrap", item.Item)), true
 	case !s.isOnRecord(source) && exceedsQuota(f.RawSize, s.Quota):
 		return s.unusable(source, fmt.Sprintf("the data of %s has %d bytes, and the quota of the EtcdCluster is %d bytes, so its members "+
 			"would refuse all writes (alarm NOSPACE): raise spec.quota of the EtcdCluster to %d bytes or more; "+
 			"it is at most 8Gi and spec.storage.size",
 			item.Item, f.RawSize, s.Quota, f.RawSize)), true
 	case s.isOnRecord(source) && s.restored().SHA256 != item.SHA256:
-		return s.unusable(source, item.Item+" has changed in the store since the restore was begun"), true
+		return s.unusable(source, item.Item+" has changed in the store since the restore was started"), true
 	}
 	return Step{}, false
 }
@@ -90,33 +91,34 @@ func exceedsQuota(rawSize, quota int64) bool {
 	return quota > 0 && rawSize > quota && rawSize-quota > quota/10
 }
 
-// serveBackup keeps the backup at hand until the first member has begun with it, and tells what keeps it from that.
+// serveBackup keeps the backup at hand until the first member has started with it, and says what keeps it from that.
 func (s Situation) serveBackup() (Step, bool) {
-	first := s.Where(func(m Member) bool { return s.beginsWithBackup(m.Record) && !m.View.Answered })
+	first := s.Where(func(m Member) bool { return s.startsWithBackup(m.Record) && !m.View.Answered })
 	if len(first) == 0 {
 		return Step{}, false
 	}
-	if next, ok := s.blockWhileLockedOut(); ok { // it has begun with the backup, and serves who logs in
+	if next, ok := s.blockWhileLockedOut(); ok { // it has started with the backup, and serves who logs in
 		return next, true
 	}
 	if next, ok := s.fetchBackup(); ok {
 		return next, true
 	}
 	if m := first[0]; m.Pod.Unusable != "" {
-		return s.unusable(s.Source(), fmt.Sprintf("%s cannot begin with %s: %s", m.Name, s.restored().Item, m.Pod.Unusable)), true
+		return s.unusable(s.Source(), fmt.Sprintf("%s cannot start with %s: %s", m.Name, s.restored().Item, m.Pod.Unusable)), true
 	}
-	return Step{Do: Wait, RequeueAfter: ShortRequeue, Message: fmt.Sprintf("waiting for %s to begin with backup %s%s",
+	return Step{Do: Wait, RequeueAfter: ShortRequeue, Message: fmt.Sprintf("waiting for %s to start with backup %s%s",
 		first[0].Name, s.restored().Item, s.laterEdits())}, true
 }
 
-// endRestore lets the pod of the backup go once the first member has begun with it and runs.
+// endRestore lets the pod of the backup go once the first member has started with it and runs.
 func (s Situation) endRestore() (Step, bool) {
-	begins := slices.ContainsFunc(s.Status.Membership.Members, func(one databasev1alpha1.EtcdRecordedMember) bool { return s.beginsWithBackup(&one) })
+	starts := slices.ContainsFunc(s.Status.Membership.Members,
+		func(one databasev1alpha1.EtcdRecordedMember) bool { return s.startsWithBackup(&one) })
 	left := s.restored() != nil || s.Fetch.UID != "" && !s.Fetch.Deleting || len(s.Strays) > 0
-	return Step{Do: EndRestore}, left && !begins
+	return Step{Do: EndRestore}, left && !starts
 }
 
-// withoutData says what a cluster begins with that goes on without any member's data.
+// withoutData says what a cluster starts with that continues without any member's data.
 func (s Situation) withoutData() string {
 	switch {
 	case s.Source() != "":

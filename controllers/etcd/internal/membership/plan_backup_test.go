@@ -7,8 +7,8 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
-// beginFromBackup makes it a new cluster that begins with a backup, which has been fetched.
-func (s *scene) beginFromBackup() {
+// startFromBackup makes it a new cluster that starts with a backup, which has been fetched.
+func (s *scene) startFromBackup() {
 	s.Status.Membership, s.Status.TargetVersion, s.Members, s.Listed, s.ClusterID, s.FromBackup = nil, "", nil, false, 0, true
 	s.Fetch = Fetch{UID: "fetch", Address: "10.0.0.9", MaxMinor: 6, Attempts: 1,
 		Item: &databasev1alpha1.EtcdRestoredBackup{Item: "20260102T150405Z-89abcdef", SHA256: "sum", Revision: 7, ServerVersion: "3.6.11"}}
@@ -16,11 +16,11 @@ func (s *scene) beginFromBackup() {
 
 // fail makes the fetch one that has failed so often.
 func (s *scene) failFetch(attempts int32, permanent bool) {
-	s.beginFromBackup()
+	s.startFromBackup()
 	s.Fetch.Item, s.Fetch.Error, s.Fetch.Attempts, s.Fetch.Permanent = nil, "NoSuchBucket: no bucket", attempts, permanent
 }
 
-// restoring makes a-0 a member that is told to begin with the backup, and has not answered.
+// restoring makes a-0 a member that is asked to start with the backup, and has not answered.
 func (s *scene) restoring() {
 	item := *backupOf(s)
 	s.forget(2)
@@ -28,53 +28,57 @@ func (s *scene) restoring() {
 	s.Members = s.Members[:1]
 	s.silence(0)
 	s.Members[0].Record.Ran, s.Members[0].Record.ID, s.Members[0].Listed = false, "", nil
-	s.Status.Membership.ClusterID, s.Status.Membership.Restore, s.Listed, s.ClusterID = "", &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: item}, false, 0
+	s.Status.Membership.ClusterID, s.Status.Membership.Restore, s.Listed, s.ClusterID = "",
+		&databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: item}, false, 0
 	s.Members[0].Pod.Permit = s.Permit(s.Members[0])
 }
 
 // backupOf puts the pod of a backup into the scene.
 func backupOf(s *scene) *databasev1alpha1.EtcdRestoredBackup {
 	other := newScene()
-	other.beginFromBackup()
+	other.startFromBackup()
 	s.FromBackup, s.Fetch = true, other.Fetch
 	return s.Fetch.Item
 }
 
 func TestPlanOfARestore(t *testing.T) {
 	for _, c := range []row{
-		{"E12: the backup is fetched first", func(s *scene) { s.beginFromBackup(); s.Fetch = Fetch{} }, "CreateFetchPod ", ""},
-		{"E12: not over what a former object has left", func(s *scene) { s.beginFromBackup(); s.FormerData = []string{"data-a-0"} },
+		{"E12: the backup is fetched first", func(s *scene) { s.startFromBackup(); s.Fetch = Fetch{} }, "CreateFetchPod ", ""},
+		{"E12: not over what a former object has left", func(s *scene) { s.startFromBackup(); s.FormerData = []string{"data-a-0"} },
 			"Block ", "data-a-0 have the data of a former EtcdCluster"},
 		{"E12: not while pods run with data", func(s *scene) {
 			s.Status.Membership, s.FromBackup = nil, true
 		}, "Block ", "status.membership is gone"},
-		{"E12: nor for a version that cannot be run", func(s *scene) { s.beginFromBackup(); s.WantedError = "no etcd 3.9" }, "Block ", "version: no etcd 3.9"},
-		{"E12: no cluster is formed before it is there", func(s *scene) { s.beginFromBackup(); s.Fetch.Item = nil }, "Wait ", "waiting for the backup"},
-		{"E12: then one member forms it", (*scene).beginFromBackup, "Form ", "3.6.16"},
+		{"E12: nor for a version that cannot be run", func(s *scene) { s.startFromBackup(); s.WantedError = "no etcd 3.9" }, "Block ",
+			"version: no etcd 3.9"},
+		{"E12: no cluster is formed before it is there", func(s *scene) { s.startFromBackup(); s.Fetch.Item = nil }, "Wait ",
+			"waiting for the backup"},
+		{"E12: then one member forms it", (*scene).startFromBackup, "Form ", "3.6.16"},
 		{"E12: a store that fails once is asked again", func(s *scene) { s.failFetch(1, false) }, "Wait ", "NoSuchBucket: no bucket"},
-		{"E12: a human is told of one that goes on failing", func(s *scene) { s.failFetch(3, false) }, "Block ", "NoSuchBucket: no bucket"},
-		{"E12: and at once of what only a human mends", func(s *scene) { s.failFetch(1, true) }, "Block ", "NoSuchBucket: no bucket"},
-		{"E12: a later version is refused by name", func(s *scene) { s.beginFromBackup(); s.Fetch.Item.ServerVersion = "3.7.3" },
+		{"E12: a human is informed of one that continues failing", func(s *scene) { s.failFetch(3, false) }, "Block ", "NoSuchBucket: no bucket"},
+		{"E12: and at once of what only a human repairs", func(s *scene) { s.failFetch(1, true) }, "Block ", "NoSuchBucket: no bucket"},
+		{"E12: a later version is refused by name", func(s *scene) { s.startFromBackup(); s.Fetch.Item.ServerVersion = "3.7.3" },
 			"Block ", `is of etcd 3.7.3, which 3.6.16 cannot load: set spec.version of the EtcdCluster to "3.7"`},
-		{"E12: an earlier one is taken", func(s *scene) { s.beginFromBackup(); s.Fetch.Item.ServerVersion = "3.5.35" }, "Form ", ""},
-		{"E12: one whose manifest has no version is refused", func(s *scene) { s.beginFromBackup(); s.Fetch.Item.ServerVersion = "new" },
+		{"E12: an earlier one is taken", func(s *scene) { s.startFromBackup(); s.Fetch.Item.ServerVersion = "3.5.35" }, "Form ", ""},
+		{"E12: one whose manifest has no version is refused", func(s *scene) { s.startFromBackup(); s.Fetch.Item.ServerVersion = "new" },
 			"Block ", "its manifest has no etcd version"},
-		{"E12: data that asks for a login is refused before anything is formed", func(s *scene) { s.beginFromBackup(); s.Fetch.RequiresLogin = true },
+		{"E12: data that asks for a login is refused before anything is formed",
+			func(s *scene) { s.startFromBackup(); s.Fetch.RequiresLogin = true },
 			"Block ", "asks for a login, and spec.auth of the EtcdCluster is not set"},
-		{"E12: with auth it is taken", func(s *scene) { s.beginFromBackup(); s.Fetch.RequiresLogin, s.RequiresLogin = true, true }, "Form ", ""},
+		{"E12: with auth it is taken", func(s *scene) { s.startFromBackup(); s.Fetch.RequiresLogin, s.RequiresLogin = true, true }, "Form ", ""},
 		{"E12: data that exceeds the quota by more than a tenth is refused before anything is formed", func(s *scene) {
-			s.beginFromBackup()
+			s.startFromBackup()
 			s.Fetch.RawSize, s.Quota = 1101, 1000
 		}, "Block ", "bootstrap.backup: the data of 20260102T150405Z-89abcdef has 1101 bytes, and the quota of the EtcdCluster is 1000 bytes"},
 		{"E12: data that exceeds the quota by a tenth is restored", func(s *scene) {
-			s.beginFromBackup()
+			s.startFromBackup()
 			s.Fetch.RawSize, s.Quota = 1100, 1000
 		}, "Form ", ""},
-		{"E12: a restore that has begun is not refused because of the quota", func(s *scene) {
+		{"E12: a restore that has started is not refused because of the quota", func(s *scene) {
 			s.restoring()
 			s.Fetch.RawSize, s.Quota = 9000, 1000
-		}, "Wait ", "waiting for a-0 to begin with backup"},
-		{"E12: a member that has begun and asks for a login is not waited for", func(s *scene) {
+		}, "Wait ", "waiting for a-0 to start with backup"},
+		{"E12: a member that has started and asks for a login is not waited for", func(s *scene) {
 			s.restoring()
 			s.Members[0].View.LockedOut = true
 		}, "Block ", "the data asks for a login, and spec.auth is not set"},
@@ -82,21 +86,23 @@ func TestPlanOfARestore(t *testing.T) {
 			s.restoring()
 			s.Fetch, s.Members[0].View.LockedOut = Fetch{}, true
 		}, "Block ", "the data asks for a login, and spec.auth is not set"},
-		{"E12: a pod that was told another version is made anew", func(s *scene) { s.beginFromBackup(); s.Fetch.MaxMinor = 5 }, "DeleteFetchPod ", ""},
-		{"E12: so is one that has ended", func(s *scene) { s.beginFromBackup(); s.Fetch.Ended = true }, "DeleteFetchPod ", ""},
-		{"E12: once it is gone", func(s *scene) { s.beginFromBackup(); s.Fetch.Deleting = true }, "Wait ", "the former pod"},
-		{"E12: the first member begins with it", (*scene).restoring, "Wait ", "waiting for a-0 to begin with backup 20260102T150405Z-89abcdef"},
-		{"E12: its pod is made anew if it is lost meanwhile", func(s *scene) { s.restoring(); s.Fetch = Fetch{} }, "CreateFetchPod ", ""},
-		{"E12: with the backup on record", func(s *scene) { s.restoring(); s.Fetch.Item.Item = "20270102T150405Z-89abcdef" }, "DeleteFetchPod ", ""},
+		{"E12: a pod that was given another version is recreated", func(s *scene) { s.startFromBackup(); s.Fetch.MaxMinor = 5 },
+			"DeleteFetchPod ", ""},
+		{"E12: so is one that has ended", func(s *scene) { s.startFromBackup(); s.Fetch.Ended = true }, "DeleteFetchPod ", ""},
+		{"E12: once it is gone", func(s *scene) { s.startFromBackup(); s.Fetch.Deleting = true }, "Wait ", "the former pod"},
+		{"E12: the first member starts with it", (*scene).restoring, "Wait ", "waiting for a-0 to start with backup 20260102T150405Z-89abcdef"},
+		{"E12: its pod is recreated if it is lost meanwhile", func(s *scene) { s.restoring(); s.Fetch = Fetch{} }, "CreateFetchPod ", ""},
+		{"E12: with the recorded backup", func(s *scene) { s.restoring(); s.Fetch.Item.Item = "20270102T150405Z-89abcdef" }, "DeleteFetchPod ",
+			""},
 		{"E12: and with no other data", func(s *scene) { s.restoring(); s.Fetch.Item.SHA256 = "other" }, "Block ", "has changed in the store"},
-		{"E12: what keeps the member from it is told", func(s *scene) { s.restoring(); s.Members[0].Pod.Unusable = "no room" },
-			"Block ", "a-0 cannot begin with 20260102T150405Z-89abcdef: no room"},
-		{"E12: another image may mend that", func(s *scene) {
+		{"E12: what keeps the member from it is reported", func(s *scene) { s.restoring(); s.Members[0].Pod.Unusable = "no room" },
+			"Block ", "a-0 cannot start with 20260102T150405Z-89abcdef: no room"},
+		{"E12: another image may repair that", func(s *scene) {
 			s.restoring()
 			s.Members[0].Pod.Unusable, s.Members[0].Pod.Stopped = "no etcdutl", true
 			s.outdate(0)
 		}, "DeletePod a-0", "no server runs in it"},
-		{"E12: if it loses its data before, it begins with the backup again", func(s *scene) { s.restoring(); s.loseData(0) }, "Form ", "3.6.16"},
+		{"E12: if it loses its data before, it starts with the backup again", func(s *scene) { s.restoring(); s.loseData(0) }, "Form ", "3.6.16"},
 		{"E12: after the pod has fetched it again", func(s *scene) { s.restoring(); s.loseData(0); s.Fetch = Fetch{} }, "CreateFetchPod ", ""},
 		{"E12: a member that answers needs the backup no more", func(s *scene) {
 			s.restoring()
@@ -121,7 +127,7 @@ func TestPlanOfARestore(t *testing.T) {
 			for i := range s.Members {
 				s.loseData(i)
 			}
-		}, "Block ", "To go on with the backup of spec.bootstrap, and lose confirmed writes"},
+		}, "Block ", "To continue with the backup of spec.bootstrap, and lose confirmed writes"},
 		{"E12: who allows it gets the backup again", func(s *scene) {
 			s.FromBackup, s.Listed, s.ClusterID = true, false, 0
 			for i := range s.Members {
@@ -134,11 +140,11 @@ func TestPlanOfARestore(t *testing.T) {
 	}
 }
 
-func TestWhoBeginsWithABackup(t *testing.T) {
+func TestWhoStartsWithABackup(t *testing.T) {
 	s := newScene()
-	s.beginFromBackup()
+	s.startFromBackup()
 	if names := s.FormingMembers(); len(names) != 1 || names[0] != "a-0" {
-		t.Errorf("%v begin", names)
+		t.Errorf("%v start", names)
 	}
 	if got := s.Plan(); got.Restore == nil || got.Restore.Item != s.Fetch.Item.Item {
 		t.Errorf("it forms with %v", got.Restore)
@@ -146,17 +152,17 @@ func TestWhoBeginsWithABackup(t *testing.T) {
 }
 
 func TestPermitOfARestore(t *testing.T) {
-	const told = `"restore":{"url":"https://10.0.0.9:8443","item":"20260102T150405Z-89abcdef","sha256":"sum"}`
+	const reported = `"restore":{"url":"https://10.0.0.9:8443","item":"20260102T150405Z-89abcdef","sha256":"sum"}`
 	for _, c := range []struct {
 		name    string
 		arrange func(*scene)
 		want    string
 		not     string
 	}{
-		{"the first member is told where the backup is", func(*scene) {}, told, ""},
-		{"and begins with nothing while it is not there", func(s *scene) { s.Fetch = Fetch{} }, `"restore":{"item":`, "url"},
+		{"the first member is shown where the backup is", func(*scene) {}, reported, ""},
+		{"and starts with nothing while it is not there", func(s *scene) { s.Fetch = Fetch{} }, `"restore":{"item":`, "url"},
 		{"nor with another", func(s *scene) { s.Fetch.Item.Item = "other" }, `"restore":{"item":`, "url"},
-		{"one that has run never begins again", func(s *scene) { s.Members[0].Record.Ran = true }, `"ran":true`, "restore"},
+		{"one that has run never starts again", func(s *scene) { s.Members[0].Record.Ran = true }, `"ran":true`, "restore"},
 		{"one that joins gets its data from the others", func(s *scene) { s.Members[0].Record.Joined = true }, `"state":"existing"`, "restore"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

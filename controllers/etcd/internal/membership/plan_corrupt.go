@@ -17,8 +17,8 @@ type DataHash struct {
 }
 
 // comparesWith reports whether two hashes are of the same revisions.
-func (h DataHash) comparesWith(other DataHash) bool {
-	return h.Revision != 0 && h.Revision == other.Revision && h.CompactRevision == other.CompactRevision
+func (d DataHash) comparesWith(other DataHash) bool {
+	return d.Revision != 0 && d.Revision == other.Revision && d.CompactRevision == other.CompactRevision
 }
 
 // isCorrupt reports whether an alarm says that the data of members differs.
@@ -48,7 +48,7 @@ func (s Situation) replaceCorrupt() (Step, bool) {
 	case !agreed:
 		return Step{Do: Block, Reason: commonv1.ReasonDataCorrupt, RequeueAfter: 10 * time.Second, Message: "the data of members differs, and " +
 			"no majority of them agrees on what is right; no writes are taken, and nothing is changed: " +
-			"restore a snapshot of before into a new EtcdCluster"}, true
+			"restore an earlier snapshot into a new EtcdCluster"}, true
 	case len(different) == 0:
 		return Step{Do: Disarm, Alarm: s.Alarms[i], Message: "the data of all members is the same"}, true
 	}

@@ -31,7 +31,7 @@ func TestCorruptData(t *testing.T) {
 			"Block ", "once a-2 can be compared"},
 		{"E9: nor what is left of another compaction", func(s *scene) { s.corrupt(0, 1, 1, 2); s.Members[2].View.Data.CompactRevision = 2 },
 			"Block ", "once a-2 can be compared"},
-		{"E9: nobody answers the question", func(s *scene) { s.corrupt(0) }, "Block ", "once a-0, a-1, a-2 can be compared"},
+		{"E9: no one answers the question", func(s *scene) { s.corrupt(0) }, "Block ", "once a-0, a-1, a-2 can be compared"},
 		{"E9: a learner is compared, too", func(s *scene) { s.addLearner(); s.Size = 4; s.corrupt(0, 1, 1, 1, 2) },
 			"RemoveMember a-3", "differs"},
 		{"E9: and counts for no majority", func(s *scene) {

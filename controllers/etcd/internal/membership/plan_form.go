@@ -8,23 +8,23 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// formOrBlock begins the first cluster of an object. Pods that were told to start are those of a cluster whose record is gone, and
-// claims keep what a deleted object had: beginning another in its place would hide its data.
+// formOrBlock starts the first cluster of an object. Pods that were asked to start are those of a cluster whose record is gone, and
+// claims keep what a deleted object had: start another in its place would hide its data.
 func (s Situation) formOrBlock() Step {
-	if told := s.Where(func(m Member) bool { return m.Pod.Permit != "" }); len(told) > 0 {
+	if reported := s.Where(func(m Member) bool { return m.Pod.Permit != "" }); len(reported) > 0 {
 		return Step{Do: Block, Reason: commonv1.ReasonRecordLost, Message: fmt.Sprintf(
-			"status.membership is gone, and %s run with data: restore the object with its status, or delete it and its claims and make it anew, "+
-				"which begins without that data", strings.Join(NamesOf(told), ", "))}
+			"status.membership is gone, and %s run with data: restore the object with its status, or delete it and its claims and make it again, "+
+				"which starts without that data", strings.Join(NamesOf(reported), ", "))}
 	}
 	if len(s.FormerData) > 0 {
 		return Step{Do: Block, Reason: commonv1.ReasonRecordLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
 			"PersistentVolumeClaims %s have the data of a former EtcdCluster of this name: restore that object with its status; "+
-				"or delete the claims, which begins without that data", strings.Join(s.FormerData, ", "))}
+				"or delete the claims, which starts without that data", strings.Join(s.FormerData, ", "))}
 	}
 	return s.form()
 }
 
-// form begins a cluster, with the backup that the spec names if it names one.
+// form starts a cluster, with the backup that the spec names if it names one.
 func (s Situation) form() Step {
 	if s.WantedError != "" {
 		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: "version: " + s.WantedError}
@@ -35,7 +35,7 @@ func (s Situation) form() Step {
 	return Step{Do: Form, Version: s.Wanted.String(), Image: s.imageFor(s.Wanted), Restore: s.toRestore()}
 }
 
-// FormingMembers are the names of those who begin the cluster. One alone begins with a backup: the others get its data from that one.
+// FormingMembers are the names of those who start the cluster. One alone starts with a backup: the others get its data from that one.
 func (s Situation) FormingMembers() []string {
 	var names []string
 	count := min(s.Size, formingMembers)
@@ -48,12 +48,13 @@ func (s Situation) FormingMembers() []string {
 	return names
 }
 
-// startMembers lets the pod of a member begin that has none on record: it is the only one that may begin without data. One whose
-// volume goes with it would begin for nothing: the next pod has another. Nor does one begin that was told to be another member.
+// startMembers lets the pod of a member start that has none recorded: it is the only one that may start without data. One whose
+// volume goes with it would start for nothing: the next pod has another. Nor does one start that was asked to be another member.
 func (s Situation) startMembers() (Step, bool) {
 	for _, m := range s.Members {
 		switch {
-		case m.Record == nil || m.Record.StartedBy != "" || m.Pod.UID == "" || m.Pod.Deleting || m.Pod.ClaimUID == "" && s.HasStorage, m.Pod.Permit != "" && m.IsOfFormerMember():
+		case m.Record == nil || m.Record.StartedBy != "" || m.Pod.UID == "" || m.Pod.Deleting || m.Pod.ClaimUID == "" && s.HasStorage,
+			m.Pod.Permit != "" && m.IsOfFormerMember():
 		case m.Pod.ClaimGoes:
 			return Step{Do: DeletePod, Member: m.Name, Message: "its PersistentVolumeClaim is being deleted", RequeueAfter: ShortRequeue}, true
 		default:

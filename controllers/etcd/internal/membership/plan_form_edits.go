@@ -7,7 +7,7 @@ import (
 )
 
 // laterEdits says which edits of the spec follow only once the cluster has formed; nothing if there are none. Who forms it, and with which
-// minor version, is on record, as the members must agree on it. What else pods are made from follows at once.
+// minor version, is recorded, as the members must agree on it. What else pods are made from follows at once.
 func (s Situation) laterEdits() string {
 	record := s.Status.Membership
 	now, err := ParseVersion(s.Status.TargetVersion)
@@ -44,13 +44,13 @@ func (s Situation) adviseOnUnformed() string {
 		return ""
 	}
 	advice := ": correct what keeps the pods from starting, or take the edit back"
-	if slices.ContainsFunc(members, func(m Member) bool { return !m.neverBegan() }) {
+	if slices.ContainsFunc(members, func(m Member) bool { return !m.neverStarted() }) {
 		return advice
 	}
 	return advice + "; or delete this EtcdCluster, in which no server has run, and create it again"
 }
 
-// recorded are the members on record.
+// recorded are the recorded members.
 func (s Situation) recorded() []Member {
 	return s.Where(func(m Member) bool { return m.Record != nil })
 }

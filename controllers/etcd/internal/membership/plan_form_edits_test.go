@@ -48,7 +48,7 @@ func TestAClusterThatFormsSaysWhatItFollowsLater(t *testing.T) {
 			[]string{"the edit of spec.version to 3.7.3, and of spec.image to mirror/etcd:v3.7.3 follows"}, nil},
 		{"a version that cannot be run is named", func(s *scene) { s.Wanted, s.WantedError = Version{}, "no etcd 3.9" },
 			[]string{"spec.version, which cannot be carried out: no etcd 3.9"}, nil},
-		{"nobody is advised to delete it while images are being pulled", func(s *scene) { s.Size = 1 },
+		{"no one is advised to delete it while images are being pulled", func(s *scene) { s.Size = 1 },
 			[]string{forms}, []string{correct, leave}},
 		{"nor while a majority can still form it", func(s *scene) { s.Size = 1; s.Members[2].Pod.Fails = true },
 			[]string{forms}, []string{correct, leave}},
@@ -82,12 +82,12 @@ func TestAClusterThatFormsSaysWhatItFollowsLater(t *testing.T) {
 	}
 }
 
-func TestAClusterThatBeginsWithABackupSaysWhatItFollowsLater(t *testing.T) {
+func TestAClusterThatStartsWithABackupSaysWhatItFollowsLater(t *testing.T) {
 	s := newScene()
 	s.restoring()
 	s.Wanted = Version{7, 3}
 	next := s.Plan()
-	if !strings.Contains(next.Message, "to begin with backup") ||
+	if !strings.Contains(next.Message, "to start with backup") ||
 		!strings.Contains(next.Message, "spec.version to 3.7.3 follows once it has formed") || strings.Contains(next.Message, "spec.size") {
 		t.Errorf("got %s: %s", next, next.Message)
 	}

@@ -10,7 +10,7 @@ import (
 
 // Logs on a volume, in bytes: those of the present member, which keeps five segments (DefaultMaxWALs in etcd's
 // server/embed/config.go) and reserves the next one, and the first of the restored one. A volume that is smaller than fullLogs says
-// nothing about them, as etcd runs on it: there it is the segment that a member begins with, and the restored one's.
+// nothing about them, as etcd runs on it: there it is the segment that a member starts with, and the restored one's.
 const (
 	fullLogs  = 7 * launcher.LogSpace
 	leastLogs = 2 * launcher.LogSpace
@@ -19,7 +19,7 @@ const (
 // firstBump is the first patch of 3.5 whose etcdutl raises revisions. Later minor versions do so from the start.
 var firstBump = Version{5, 35}
 
-// prepareRestore has the backup of an EtcdRestore fetched and checked while everything else goes on, and then begins: a backup that is
+// prepareRestore has the backup of an EtcdRestore fetched and checked while everything else continues, and then starts: a backup that is
 // of no use touches nothing. It takes no quorum, as a restore may be what is needed.
 func (s Situation) prepareRestore() (Step, bool) {
 	if !s.mayPrepare() {
@@ -27,8 +27,9 @@ func (s Situation) prepareRestore() (Step, bool) {
 	}
 	switch next, ok := s.awaitRequest(); {
 	case !ok:
-		return Step{Do: BeginRestore, Source: s.Request.UID, Message: "EtcdRestore asks for it", Restore: &databasev1alpha1.EtcdMembershipRestore{
-			EtcdRestoredBackup: *s.Next.Item, RestoreUID: s.Request.UID, From: &s.Request.Backup, RevisionBump: s.bumpOver(s.Next.Item.Revision)}}, true
+		return Step{Do: StartRestore, Source: s.Request.UID, Message: "EtcdRestore asks for it", Restore: &databasev1alpha1.EtcdMembershipRestore{
+				EtcdRestoredBackup: *s.Next.Item, RestoreUID: s.Request.UID, From: &s.Request.Backup, RevisionBump: s.bumpOver(s.Next.Item.Revision)}},
+			true
 	case next.Do == CreateFetchPod, next.Do == DeleteFetchPod:
 		return next, true
 	}
@@ -36,7 +37,7 @@ func (s Situation) prepareRestore() (Step, bool) {
 }
 
 // bumpOver is by how much the revisions of a backup are raised, so that none that a client may have seen comes again: also where
-// another backup took the place of the data before, and nobody answers now.
+// another backup took the place of the data before, and no one answers now.
 func (s Situation) bumpOver(revision int64) int64 {
 	seen := s.Other.Revision
 	for _, m := range s.Members {
@@ -45,14 +46,14 @@ func (s Situation) bumpOver(revision int64) int64 {
 	if last := s.Status.LastRestore; last != nil {
 		seen = max(seen, last.Revision+last.RevisionBump)
 	}
-	if begun := s.restored(); begun != nil {
-		seen = max(seen, begun.Revision+begun.RevisionBump)
+	if started := s.restored(); started != nil {
+		seen = max(seen, started.Revision+started.RevisionBump)
 	}
 	return max(0, min(seen, maxRevision)-max(0, revision)) + revisionBump
 }
 
-// mayPrepare reports whether there is an EtcdRestore that may begin. A cluster that is forming for the first time does so first, and
-// so does one whose first member has begun with the backup of another.
+// mayPrepare reports whether there is an EtcdRestore that may start. A cluster that is forming for the first time does so first, and
+// so does one whose first member has started with the backup of another.
 func (s Situation) mayPrepare() bool {
 	switch {
 	case s.Request == nil || s.Status.Membership == nil:
@@ -63,19 +64,20 @@ func (s Situation) mayPrepare() bool {
 	return s.Source() != "" && s.Source() != s.Request.UID && s.awaitsFirst()
 }
 
-// awaitRequest is what an EtcdRestore waits for before it begins; it is not ok once nothing is.
+// awaitRequest is what an EtcdRestore waits for before it starts; it is not ok once nothing is.
 func (s Situation) awaitRequest() (Step, bool) {
 	if next, ok := s.fetch(s.Next, s.Request.UID); ok {
 		return next, true
 	}
 	if loading := s.LoadingVersion(s.Request.UID); loading.Compare(firstBump) < 0 {
 		return s.unusable(s.Request.UID, fmt.Sprintf(
-			"etcdutl %s cannot raise revisions, which a restore in place needs: set spec.version of the EtcdCluster to %s or later", loading, firstBump)), true
+			"etcdutl %s cannot raise revisions, which a restore in place needs: set spec.version of the EtcdCluster to %s or later", loading,
+			firstBump)), true
 	}
 	return s.awaitRoom()
 }
 
-// awaitRoom refuses a backup that the volume of the first member has no room for. While that member does not answer, nobody knows: it
+// awaitRoom refuses a backup that the volume of the first member has no room for. While that member does not answer, no one knows: it
 // is waited for, but not without a majority, as a restore may be the only way on.
 func (s Situation) awaitRoom() (Step, bool) {
 	if !s.HasStorage || s.Next.RawSize == 0 {
@@ -86,8 +88,9 @@ func (s Situation) awaitRoom() (Step, bool) {
 	switch {
 	case s.Listed && volume == 0:
 		return s.awaitFetch(fmt.Sprintf("waiting for the size of the volume of %s to be known", first.Name)), true
-	case s.Listed && !first.View.Answered && !first.Pod.Stopped: // one that ends again and again is mended by the restore
-		return s.awaitFetch(fmt.Sprintf("waiting for %s to answer, as it is not known whether its volume has room for the restore", first.Name)), true
+	case s.Listed && !first.View.Answered && !first.Pod.Stopped: // one that ends again and again is repaired by the restore
+		return s.awaitFetch(fmt.Sprintf("waiting for %s to answer, as it is not known whether its volume has room for the restore", first.Name)),
+			true
 	}
 	data := s.Other.DBSize
 	for _, m := range s.Members { // that of the first may have been lost, and is on its way back
@@ -98,14 +101,15 @@ func (s Situation) awaitRoom() (Step, bool) {
 		logs = leastLogs
 	}
 	if needed := data + 2*s.Next.RawSize + logs; volume > 0 && volume < needed {
-		return s.unusable(s.Request.UID, fmt.Sprintf("the volume of %s has %d bytes and needs %d, because the present data stays until the restore "+
-			"succeeds: raise spec.storage.size of the EtcdCluster",
-			first.Name, volume, needed)), true
+		return s.unusable(s.Request.UID,
+			fmt.Sprintf("the volume of %s has %d bytes and needs %d, because the present data stays until the restore "+
+				"succeeds: raise spec.storage.size of the EtcdCluster",
+				first.Name, volume, needed)), true
 	}
 	return Step{}, false
 }
 
-// NextRestore is what the EtcdRestore waits for that is to begin next; it is not ok if there is none.
+// NextRestore is what the EtcdRestore waits for that is to start next; it is not ok if there is none.
 func (s Situation) NextRestore() (Step, bool) {
 	if s.Request == nil || s.Source() == s.Request.UID && s.restored() != nil {
 		return Step{}, false
@@ -113,7 +117,7 @@ func (s Situation) NextRestore() (Step, bool) {
 	next := Step{Do: Wait, Message: "waiting for the cluster to form"}
 	switch {
 	case s.mayPrepare():
-		next.Message = "it is about to begin"
+		next.Message = "it is about to start"
 		if step, ok := s.awaitRequest(); ok {
 			next = step
 		}
@@ -123,7 +127,7 @@ func (s Situation) NextRestore() (Step, bool) {
 	return next, true
 }
 
-// stopFormer stops all former members once a restore is on record: only then does the first begin with the backup. They are not
+// stopFormer stops all former members once a restore is recorded: only then does the first start with the backup. They are not
 // adopted, whatever they answer.
 func (s Situation) stopFormer() (Step, bool) {
 	former := s.former()
@@ -132,5 +136,6 @@ func (s Situation) stopFormer() (Step, bool) {
 			return Step{Do: DeletePod, Member: m.Name, Message: "a backup takes the place of its data", RequeueAfter: ShortRequeue}, true
 		}
 	}
-	return Step{Do: Wait, Message: "waiting for " + strings.Join(NamesOf(former), ", ") + " to end before the restore", RequeueAfter: ShortRequeue}, len(former) > 0
+	return Step{Do: Wait, Message: "waiting for " + strings.Join(NamesOf(former), ", ") + " to end before the restore",
+		RequeueAfter: ShortRequeue}, len(former) > 0
 }

@@ -12,12 +12,12 @@ import (
 // request has an EtcdRestore ask for a backup, which has been fetched.
 func (s *scene) request() {
 	other := newScene()
-	other.beginFromBackup()
+	other.startFromBackup()
 	s.Next, s.Request = other.Fetch, &Request{UID: "r"}
 	s.Next.For = "r"
 }
 
-// replacing has the restore on record, of an EtcdRestore, while the members of before run.
+// replacing has the recorded restore, of an EtcdRestore, while the earlier members run.
 func (s *scene) replacing() {
 	const source = types.UID("r")
 	s.request()
@@ -25,11 +25,12 @@ func (s *scene) replacing() {
 	s.Fetch.For = source
 	s.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "next",
 		Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0", DataID: "restored"}},
-		Restore: &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: *s.Fetch.Item, RestoreUID: source, RevisionBump: revisionBump, KeptDataIDs: []string{"d0", "d1", "d2"}}}
+		Restore: &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: *s.Fetch.Item, RestoreUID: source, RevisionBump: revisionBump,
+			KeptDataIDs: []string{"d0", "d1", "d2"}}}
 	s.link()
 }
 
-// stopped has all members of before gone, and the first begin.
+// stopped has all members earlier gone, and the first start.
 func (s *scene) stopped() {
 	s.replacing()
 	s.Members = s.Members[:1]
@@ -41,13 +42,14 @@ func (s *scene) stopped() {
 func TestPlanOfARestoreInPlace(t *testing.T) {
 	for _, c := range []row{
 		{"E12: the backup is fetched before anything is stopped", func(s *scene) { s.request(); s.Next = Fetch{} }, "CreateFetchPod ", ""},
-		{"E12: everything else goes on meanwhile", func(s *scene) { s.request(); s.Next.Item = nil; s.Size = 5 }, "AddMember a-3", ""},
+		{"E12: everything else continues meanwhile", func(s *scene) { s.request(); s.Next.Item = nil; s.Size = 5 }, "AddMember a-3", ""},
 		{"E12: also if it cannot be fetched", func(s *scene) {
 			s.request()
 			s.Next.Item, s.Next.Error, s.Next.Permanent = nil, "NoSuchBucket", true
 		}, "Idle ", ""},
 		{"E12: also if it is of a later version", func(s *scene) { s.request(); s.Next.Item.ServerVersion = "3.7.3" }, "Idle ", ""},
-		{"E12: also if its data asks for a login, which the cluster does not", func(s *scene) { s.request(); s.Next.RequiresLogin = true }, "Idle ", ""},
+		{"E12: also if its data asks for a login, which the cluster does not", func(s *scene) { s.request(); s.Next.RequiresLogin = true },
+			"Idle ", ""},
 		{"E12: also if its data exceeds the quota", func(s *scene) { s.request(); s.Next.RawSize, s.Quota = 3<<30, 2<<30 }, "Idle ", ""},
 		{"E12: nor may the volume be too small", func(s *scene) {
 			s.request()
@@ -56,7 +58,7 @@ func TestPlanOfARestoreInPlace(t *testing.T) {
 		{"E12: one that is large enough will do", func(s *scene) {
 			s.request()
 			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 280<<20, 1<<30
-		}, "BeginRestore ", ""},
+		}, "StartRestore ", ""},
 		{"E12: one that the logs of the present member fill is too small", func(s *scene) {
 			s.request()
 			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 300<<20, 1<<30
@@ -65,14 +67,14 @@ func TestPlanOfARestoreInPlace(t *testing.T) {
 			s.request()
 			s.Next.RawSize, s.Members[0].Pod.VolumeSize, s.Members[2].View.DBSize = 280<<20, 1<<30, 100<<20
 		}, "Idle ", ""},
-		{"E12: a first member that does not answer is waited for: nobody knows what room it has", func(s *scene) {
+		{"E12: a first member that does not answer is waited for: no one knows what room it has", func(s *scene) {
 			s.request()
 			s.Next.RawSize, s.Members[0].Pod.VolumeSize, s.Members[0].View = 1<<20, 1<<30, View{}
 		}, "Wait ", "waiting for a-0"},
-		{"E12: nor is one whose container ends again and again: the restore mends it", func(s *scene) {
+		{"E12: nor is one whose container ends again and again: the restore repairs it", func(s *scene) {
 			s.request()
 			s.Next.RawSize, s.Members[0].Pod.VolumeSize, s.Members[0].View, s.Members[0].Pod.Stopped = 1<<20, 1<<30, View{}, true
-		}, "BeginRestore ", ""},
+		}, "StartRestore ", ""},
 		{"E12: what servers of another cluster have takes room, too", func(s *scene) {
 			s.request()
 			s.Next.RawSize, s.Members[0].Pod.VolumeSize, s.Other = 280<<20, 1<<30, View{Answered: true, DBSize: 100 << 20}
@@ -80,12 +82,12 @@ func TestPlanOfARestoreInPlace(t *testing.T) {
 		{"E12: a volume that is smaller than full logs has none", func(s *scene) {
 			s.request()
 			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<20, 130<<20
-		}, "BeginRestore ", ""},
+		}, "StartRestore ", ""},
 		{"E12: not without a majority", func(s *scene) {
 			s.request()
 			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<20, 1<<30
 			s.loseMajority()
-		}, "BeginRestore ", ""},
+		}, "StartRestore ", ""},
 		{"E12: nor an etcdutl that cannot raise revisions", func(s *scene) {
 			s.request()
 			s.Status.TargetVersion, s.Wanted, s.Next.MaxMinor, s.Next.Item.ServerVersion = "3.5.34", Version{5, 34}, 5, "3.5.30"
@@ -93,24 +95,25 @@ func TestPlanOfARestoreInPlace(t *testing.T) {
 			s.run(Version{5, 34}, "3.5", 0, 1, 2)
 			s.pull("etcd:v3.5.34", 0, 1, 2)
 		}, "Idle ", ""},
-		{"E12: then it begins", (*scene).request, "BeginRestore ", ""},
-		{"E12: without a majority, too", func(s *scene) { s.request(); s.loseMajority() }, "BeginRestore ", ""},
+		{"E12: then it starts", (*scene).request, "StartRestore ", ""},
+		{"E12: without a majority, too", func(s *scene) { s.request(); s.loseMajority() }, "StartRestore ", ""},
 		{"E12: not while a cluster is forming", func(s *scene) {
 			s.request()
 			s.Status.Membership.ClusterID, s.Listed = "", false
 		}, "Wait ", "form the cluster"},
-		{"E12: the members of before are stopped first, whatever they answer", func(s *scene) { s.replacing() }, "DeletePod a-0", "takes the place"},
+		{"E12: the earlier members are stopped first, whatever they answer", func(s *scene) { s.replacing() }, "DeletePod a-0",
+			"takes the place"},
 		{"E12: all of them", func(s *scene) {
 			s.replacing()
 			s.Members[0].Pod.Deleting = true
 		}, "DeletePod a-1", "takes the place"},
-		{"E12: nothing begins before they have ended", func(s *scene) {
+		{"E12: nothing starts before they have ended", func(s *scene) {
 			s.replacing()
 			for i := range s.Members {
 				s.Members[i].Pod.Deleting = true
 			}
 		}, "Wait ", "waiting for a-0, a-1, a-2 to end"},
-		{"E12: then the first begins with the backup", (*scene).stopped, "Wait ", "waiting for a-0 to begin with backup"},
+		{"E12: then the first starts with the backup", (*scene).stopped, "Wait ", "waiting for a-0 to start with backup"},
 		{"E12: without data it is formed with the backup again, never empty", func(s *scene) {
 			s.stopped()
 			s.loseData(0)
@@ -121,7 +124,7 @@ func TestPlanOfARestoreInPlace(t *testing.T) {
 			s.stopped()
 			s.Next, s.Request = fetched.Next, &Request{UID: "later"}
 			s.Next.For = "later"
-		}, "BeginRestore ", ""},
+		}, "StartRestore ", ""},
 		{"E12: not once the first member answers", func(s *scene) {
 			fetched := newScene()
 			fetched.request()
@@ -132,7 +135,7 @@ func TestPlanOfARestoreInPlace(t *testing.T) {
 			s.Members[0].View = View{Answered: true, ID: 100, ClusterID: 12, Leader: 100}
 			s.Members[0].Listed = &ListedMember{ID: 100, Name: "a-0"}
 		}, "RecordIDs ", ""},
-		{"E12: pods that nobody needs go", func(s *scene) { s.Strays = []Fetch{{UID: "left"}} }, "EndRestore ", ""},
+		{"E12: pods that no one needs go", func(s *scene) { s.Strays = []Fetch{{UID: "left"}} }, "EndRestore ", ""},
 	} {
 		t.Run(c.name, c.test)
 	}
@@ -148,7 +151,7 @@ func TestPermitOfARestoreInPlace(t *testing.T) {
 	s.replacing()
 	s.Members[0].Record.StartedBy, s.Members[0].Record.ClaimUID = s.Members[0].Pod.UID, s.Members[0].Pod.ClaimUID
 	if got := s.Permit(s.Members[0]); got != "" {
-		t.Errorf("the first may begin beside those of before: %s", got)
+		t.Errorf("the first may start next to those earlier: %s", got)
 	}
 }
 
@@ -163,17 +166,17 @@ func TestRevisionsNeverGoBack(t *testing.T) {
 		revision int64
 		beyond   int64
 	}{
-		{"nobody answers", func(s *scene) { s.Members[0].View, s.Members[1].View, s.Members[2].View = View{}, View{}, View{} }, 900, 900},
+		{"no one answers", func(s *scene) { s.Members[0].View, s.Members[1].View, s.Members[2].View = View{}, View{}, View{} }, 900, 900},
 		{"members are ahead of the backup", func(s *scene) { s.Members[1].View.Revision = 5_000_000_000 }, 900, 5_000_000_000},
 		{"the status is older than what runs", func(s *scene) {
 			s.Members[0].View, s.Members[1].View, s.Members[2].View = View{}, View{}, View{}
 			s.Other = View{Answered: true, Revision: 5_000_000_000}
 		}, 900, 5_000_000_000},
 		{"an earlier backup after another one", func(s *scene) { s.Status.LastRestore = last(900, revisionBump) }, 800, revisionBump + 900},
-		{"that one goes on", func(s *scene) {
+		{"that one continues", func(s *scene) {
 			s.Status.LastRestore, s.Members[0].View.Revision = last(900, revisionBump), revisionBump+5000
 		}, 800, revisionBump + 5000},
-		{"one begun is replaced", func(s *scene) { s.stopped(); s.restored().Revision = 900 }, 800, revisionBump + 900},
+		{"one started is replaced", func(s *scene) { s.stopped(); s.restored().Revision = 900 }, 800, revisionBump + 900},
 		{"a server lies", func(s *scene) { s.Members[0].View.Revision = 1<<63 - 1 }, 900, maxRevision},
 		{"a store lies", func(*scene) {}, -1 << 63, 0},
 	} {
@@ -181,7 +184,7 @@ func TestRevisionsNeverGoBack(t *testing.T) {
 			s := newScene()
 			c.arrange(s)
 			if got := max(0, c.revision) + s.bumpOver(c.revision); got < c.beyond+revisionBump {
-				t.Errorf("the data begins at revision %d, and %d was seen", got, c.beyond)
+				t.Errorf("the data starts at revision %d, and %d was seen", got, c.beyond)
 			}
 		})
 	}
@@ -196,11 +199,12 @@ func TestWhatAnEtcdRestoreWaitsFor(t *testing.T) {
 		{"its backup", func(s *scene) { s.request(); s.Next = Fetch{} }, "fetching the backup"},
 		{"a store", func(s *scene) { s.request(); s.Next.Item, s.Next.Error, s.Next.Permanent = nil, "NoSuchBucket", true },
 			"backup of the EtcdRestore: the backup cannot be fetched: NoSuchBucket"},
-		{"a larger volume", func(s *scene) { s.request(); s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<30, 1<<30 }, "raise spec.storage.size of the EtcdCluster"},
+		{"a larger volume", func(s *scene) { s.request(); s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<30, 1<<30 },
+			"raise spec.storage.size of the EtcdCluster"},
 		{"a larger quota", func(s *scene) { s.request(); s.Next.RawSize, s.Quota = 3<<30, 2<<30 },
 			"raise spec.quota of the EtcdCluster to 3221225472 bytes or more"},
 		{"a cluster with auth", func(s *scene) { s.request(); s.Next.RequiresLogin = true }, "create an EtcdCluster with auth"},
-		{"nothing", (*scene).request, "it is about to begin"},
+		{"nothing", (*scene).request, "it is about to start"},
 		{"the cluster", func(s *scene) { s.request(); s.Status.Membership.ClusterID = "" }, "waiting for the cluster to form"},
 		{"another restore", func(s *scene) {
 			s.request()

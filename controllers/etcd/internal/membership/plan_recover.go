@@ -13,7 +13,7 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
-// recoverMajority goes on from the data of one member, or anew without any, when a majority of the members has lost theirs and a
+// recoverMajority continues from the data of one member, or again without any, when a majority of the members has lost theirs and a
 // human has allowed it. A member that does not answer is not lost: its pod may come back with its data. What a human allows is
 // bound to what was seen, by a token.
 func (s Situation) recoverMajority() (Step, bool) {
@@ -28,7 +28,7 @@ func (s Situation) recoverMajority() (Step, bool) {
 			"%s have lost their data, and with it the majority. Without storage a restart would lose what %s has: save it with etcdctl snapshot save, and make a new EtcdCluster",
 			strings.Join(NamesOf(lost), ", "), strings.Join(NamesOf(left), ", "))}, true
 	}
-	if silent := slices.DeleteFunc(slices.Clone(left), Member.tellsItsData); len(silent) > 0 {
+	if silent := slices.DeleteFunc(slices.Clone(left), Member.showsItsData); len(silent) > 0 {
 		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
 			"%s have lost their data, and with it the majority; whose data is the latest is known once the pods of %s run",
 			strings.Join(NamesOf(lost), ", "), strings.Join(NamesOf(silent), ", "))}, true
@@ -46,7 +46,7 @@ func (s Situation) recoverMajority() (Step, bool) {
 	token := s.recoveryToken(lost, left)
 	if s.AllowedRecovery != token {
 		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
-			"%s have lost their data, and with it the majority. To go on %s, and lose confirmed writes that only they had, annotate this object with %s=%s",
+			"%s have lost their data, and with it the majority. To continue %s, and lose confirmed writes that only they had, annotate this object with %s=%s",
 			strings.Join(NamesOf(lost), ", "), from, databasev1alpha1.EtcdAllowUnsafeRecovery, token)}, true
 	}
 	if survivor.Name == "" {
@@ -56,32 +56,32 @@ func (s Situation) recoverMajority() (Step, bool) {
 	return Step{Do: Recover, Member: survivor.Name, Lost: NamesOf(given), Message: "a human has allowed it"}, true
 }
 
-// hasNothingYet reports whether a member has never been a voter and has no entry of the log: it has not begun, or has not met the
+// hasNothingYet reports whether a member has never been a voter and has no entry of the log: it has not started, or has not met the
 // leader.
 func (m Member) hasNothingYet() bool {
-	begun := m.Record.StartedBy != "" && (m.Record.StartedBy != m.Pod.UID || m.Pod.HasRun)
-	return !m.countedOnRecord() && !m.View.Answered && (!begun || m.View.Waits && m.View.Index == 0)
+	started := m.Record.StartedBy != "" && (m.Record.StartedBy != m.Pod.UID || m.Pod.HasRun)
+	return !m.countedOnRecord() && !m.View.Answered && (!started || m.View.Waits && m.View.Index == 0)
 }
 
-// tellsItsData reports whether it is known up to where the member's data goes.
-func (m Member) tellsItsData() bool { return m.View.Answered || m.View.Waits }
+// showsItsData reports whether it is known up to where the member's data goes.
+func (m Member) showsItsData() bool { return m.View.Answered || m.View.Waits }
 
-// countedOnRecord reports whether a member on record counts for the majority: it formed the cluster, or was promoted.
+// countedOnRecord reports whether a recorded member counts for the majority: it formed the cluster, or was promoted.
 func (m Member) countedOnRecord() bool { return m.Record != nil && (m.Record.Ran || !m.Record.Joined) }
 
-// formIfAllowed begins a cluster without any data, because the member is lost from whose data the cluster was to go on.
+// formIfAllowed starts a cluster without any data, because the member is lost from whose data the cluster was to continue.
 func (s Situation) formIfAllowed(survivor Member) Step {
 	token := s.recoveryToken([]Member{survivor}, nil)
 	if s.AllowedRecovery == token {
 		return s.form()
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
-		"%s, from whose data the cluster was to go on, has lost it. To begin %s, annotate this object with %s=%s",
+		"%s, from whose data the cluster was to continue, has lost it. To start %s, annotate this object with %s=%s",
 		survivor.Name, s.withoutData(), databasev1alpha1.EtcdAllowUnsafeRecovery, token)}
 }
 
-// compareLogs is positive if a knows of more committed entries. etcd tells neither the last entry of a member's log nor its term;
-// the term that it tells is the current one, which a member may have only heard of, and one that waits tells none.
+// compareLogs is positive if a knows of more committed entries. etcd shows neither the last entry of a member's log nor its term;
+// the term that it shows is the current one, which a member may have only heard of, and one that waits shows none.
 func compareLogs(a, b View) int {
 	return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Term, b.Term))
 }
@@ -100,7 +100,7 @@ func (s Situation) recoveryToken(lost, left []Member) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// recovery names the recovery that is on record; empty if there is none.
+// recovery names the recovery that is recorded; empty if there is none.
 func (s Situation) recovery() string {
 	if c := s.Status.Membership.Change; c != nil && c.Type == databasev1alpha1.EtcdRecover {
 		return c.Recovery
@@ -108,9 +108,9 @@ func (s Situation) recovery() string {
 	return ""
 }
 
-// mayRecover reports whether the pod may be told to start, as far as a recovery goes that is on record. One that was told
+// mayRecover reports whether the pod may be asked to start, as far as a recovery goes that is recorded. One that was informed
 // anything but to take part in it may not, as its server may run with the members that are lost; nor may any while a server
-// of those that were given up may run beside it.
+// of those that were given up may run next to it.
 func (s Situation) mayRecover(m Member) bool {
 	if s.recovery() == "" {
 		return true
@@ -118,18 +118,18 @@ func (s Situation) mayRecover(m Member) bool {
 	return (m.Pod.Permit == "" || s.recovers(m)) && len(s.givenUp()) == 0
 }
 
-// recovers reports whether the pod was told to take part in the recovery that is on record.
+// recovers reports whether the pod was informed to take part in the recovery that is recorded.
 func (s Situation) recovers(m Member) bool {
-	told, _ := ParsePermit(m.Pod.Permit) // one that cannot be read tells nothing
-	return told.Force == s.recovery()
+	reported, _ := ParsePermit(m.Pod.Permit) // one that cannot be read says nothing
+	return reported.Force == s.recovery()
 }
 
-// givenUp are the members beside the one that a recovery goes on from, while their pods may run.
+// givenUp are the members next to the one that a recovery continues from, while their pods may run.
 func (s Situation) givenUp() []Member {
 	return s.Where(func(o Member) bool { return o.Name != s.Status.Membership.Change.Name && o.Pod.Permit != "" })
 }
 
-// finishRecovery goes on with a recovery that is on record. All pods of before are stopped. The next one of the member is told
+// finishRecovery continues with a recovery that is recorded. All pods earlier are stopped. The next one of the member is asked
 // to make it a cluster of one, which it does once before anybody is served, and then serves (package launcher).
 func (s Situation) finishRecovery() (Step, bool) {
 	if s.recovery() == "" {
@@ -146,7 +146,7 @@ func (s Situation) finishRecovery() (Step, bool) {
 	}
 	for _, o := range former {
 		if !o.Pod.Deleting {
-			return Step{Do: DeletePod, Member: o.Name, Message: "it was told to run with members that are lost", RequeueAfter: ShortRequeue}, true
+			return Step{Do: DeletePod, Member: o.Name, Message: "it was asked to run with members that are lost", RequeueAfter: ShortRequeue}, true
 		}
 	}
 	if len(former) == 0 && s.Listed && m.IsHealthy() {
@@ -155,5 +155,5 @@ func (s Situation) finishRecovery() (Step, bool) {
 	if next, ok := s.blockWhileLockedOut(); ok && len(former) == 0 {
 		return next, true
 	}
-	return Step{Do: Wait, Message: "waiting for " + name + ", from whose data the cluster goes on", RequeueAfter: ShortRequeue}, true
+	return Step{Do: Wait, Message: "waiting for " + name + ", from whose data the cluster continues", RequeueAfter: ShortRequeue}, true
 }

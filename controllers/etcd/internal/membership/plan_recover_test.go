@@ -15,7 +15,7 @@ func (s *scene) loseMajority() {
 	s.Members[2].View.Leader, s.Members[2].View.Revision = 0, 77
 }
 
-// hasWaited has a member's server tell its metrics alone, as it was started anew without a majority.
+// hasWaited has a member's server show its metrics alone, as it was restarted without a majority.
 func (s *scene) hasWaited(i int) {
 	s.Members[i].View = View{Waits: true, ID: s.Members[i].View.ID, Index: 70, Revision: 78}
 }
@@ -26,7 +26,7 @@ func (s *scene) allow() {
 	s.AllowedRecovery = message[strings.LastIndexByte(message, '=')+1:]
 }
 
-// recovering is the recovery "r" from a-2 on record, whose pod is a new one.
+// recovering is the recovery "r" from a-2 recorded, whose pod is a new one.
 func (s *scene) recovering() {
 	s.loseMajority()
 	s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRecover, Name: "a-2", Recovery: "r"}
@@ -36,7 +36,7 @@ func (s *scene) recovering() {
 	s.replacePod(2)
 }
 
-// serveRecovered has the pod be told of that recovery, and serve.
+// serveRecovered has the pod be informed of that recovery, and serve.
 func (s *scene) serveRecovered() {
 	s.Members[2].Pod.Permit = s.Permit(s.Members[2])
 	s.Listed, s.Members[2].View = true, View{Answered: true, ID: 102, Leader: 102}
@@ -70,8 +70,10 @@ func TestRecovery(t *testing.T) {
 			s.Members[1].Pod = Pod{}
 		}, "Block ", "1 of 3 members answer"},
 		{"E8: a minority that is lost is replaced instead", func(s *scene) { s.loseData(0); s.lead(1) }, "RemoveMember a-0", ""},
-		{"E8: the survivor that is silent is waited for", func(s *scene) { s.loseMajority(); s.silence(2) }, "Block ", "known once the pods of a-2 run"},
-		{"E8: the survivor that waits for a majority tells what it has", func(s *scene) { s.loseMajority(); s.hasWaited(2) }, "Block ", "from the data of a-2, revision 78"},
+		{"E8: the survivor that is silent is waited for", func(s *scene) { s.loseMajority(); s.silence(2) }, "Block ",
+			"known once the pods of a-2 run"},
+		{"E8: the survivor that waits for a majority says what it has", func(s *scene) { s.loseMajority(); s.hasWaited(2) }, "Block ",
+			"from the data of a-2, revision 78"},
 		{"E8: whose log is the latest, answered or not", func(s *scene) {
 			s.addVoter()
 			s.addVoter()
@@ -81,12 +83,12 @@ func TestRecovery(t *testing.T) {
 			s.hasWaited(2)
 			s.Members[4].View.Index, s.Members[4].View.Leader = s.Members[2].View.Index-1, 0
 		}, "Block ", "from the data of a-2"},
-		{"E8: one that waits and was no voter on record", func(s *scene) {
+		{"E8: one that waits and was no voter recorded", func(s *scene) {
 			s.loseMajority()
 			s.hasWaited(2)
 			s.Members[2].Record.Ran, s.Members[2].Record.Joined = false, true
 		}, "Block ", "is a learner"},
-		{"E8: a learner that has not begun is not waited for", func(s *scene) {
+		{"E8: a learner that has not started is not waited for", func(s *scene) {
 			s.loseMajority()
 			s.addVoter()
 			s.Members[3].Record.Ran, s.Members[3].Record.Joined, s.Members[3].Record.StartedBy = false, true, ""
@@ -138,8 +140,10 @@ func TestRecovery(t *testing.T) {
 			s.Members[4].View.Index, s.Members[4].View.Leader = 60, 0
 			s.Members[2].View.Term = 3
 		}, "Block ", "from the data of a-4"},
-		{"E8: a restart without storage would lose the last copy", func(s *scene) { s.HasStorage = false; s.loseMajority() }, "Block ", "save it with etcdctl snapshot save"},
-		{"E8: etcd makes no cluster of a learner", func(s *scene) { s.loseMajority(); s.Members[2].View.IsLearner = true }, "Block ", "is a learner"},
+		{"E8: a restart without storage would lose the last copy", func(s *scene) { s.HasStorage = false; s.loseMajority() }, "Block ",
+			"save it with etcdctl snapshot save"},
+		{"E8: etcd makes no cluster of a learner", func(s *scene) { s.loseMajority(); s.Members[2].View.IsLearner = true }, "Block ",
+			"is a learner"},
 		{"E8: a learner that is lost does not count", func(s *scene) {
 			s.addVoter()
 			s.Members[3].Record.Ran, s.Members[3].Record.Joined = false, true
@@ -150,7 +154,7 @@ func TestRecovery(t *testing.T) {
 		{"E8: the survivor loses its data, too", func(s *scene) {
 			s.recovering()
 			s.Members[2].Pod.LostData = "d2"
-		}, "Block ", "has lost it. To begin without any data"},
+		}, "Block ", "has lost it. To start without any data"},
 		{"E8: that takes another token", func(s *scene) {
 			s.loseMajority()
 			s.allow()
@@ -158,15 +162,16 @@ func TestRecovery(t *testing.T) {
 			s.recovering()
 			s.AllowedRecovery = token
 			s.Members[2].Pod.LostData = "d2"
-		}, "Block ", "has lost it. To begin without any data"},
-		{"E8: nobody has any data", func(s *scene) { s.loseMajority(); s.loseData(2) }, "Block ", "To go on without any data"},
-		{"E8: then it is formed anew", func(s *scene) { s.loseMajority(); s.loseData(2); s.allow() }, "Form ", ""},
-		{"E8: the pod of before is stopped", func(s *scene) { s.recovering(); s.Members[2].Pod.Permit = `{"data":"d2"}` }, "DeletePod a-2", "members that are lost"},
-		{"E8: also one that was told before the recovery was known", func(s *scene) {
+		}, "Block ", "has lost it. To start without any data"},
+		{"E8: no one has any data", func(s *scene) { s.loseMajority(); s.loseData(2) }, "Block ", "To continue without any data"},
+		{"E8: then it is formed again", func(s *scene) { s.loseMajority(); s.loseData(2); s.allow() }, "Form ", ""},
+		{"E8: the earlier pod is stopped", func(s *scene) { s.recovering(); s.Members[2].Pod.Permit = `{"data":"d2"}` }, "DeletePod a-2",
+			"members that are lost"},
+		{"E8: also one that was informed before the recovery was known", func(s *scene) {
 			s.recovering()
 			s.Members[2].Pod.Permit = `{"data":"d2","force":"before"}`
 		}, "DeletePod a-2", "members that are lost"},
-		{"E8: nothing that was given up runs beside it", func(s *scene) {
+		{"E8: nothing that was given up runs next to it", func(s *scene) {
 			s.recovering()
 			s.Members[0].Pod, s.Members[0].View.Answered = Pod{UID: "x", Permit: "y"}, true
 		}, "DeletePod a-0", "members that are lost"},
@@ -194,7 +199,7 @@ func TestPermitOfARecovery(t *testing.T) {
 		want    string
 	}{
 		{"a new pod takes part in it", func(*scene) {}, `"ran":true,"force":"r"`},
-		{"it is told the same again", (*scene).serveRecovered, `"ran":true,"force":"r"`},
+		{"it is given the same again", (*scene).serveRecovered, `"ran":true,"force":"r"`},
 		{"not one that runs with members that are lost", func(s *scene) { s.Members[2].Pod.Permit = `{"data":"d2"}` }, ""},
 		{"not one of an earlier recovery", func(s *scene) { s.Members[2].Pod.Permit = `{"data":"d2","force":"before"}` }, ""},
 		{"not while what was given up may run", func(s *scene) { s.Members[0].Pod = Pod{UID: "x", Permit: "y", Deleting: true} }, ""},

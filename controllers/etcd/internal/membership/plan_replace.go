@@ -56,17 +56,18 @@ func (s Situation) hasLostData(m Member) bool {
 	if m.Record == nil || m.Record.StartedBy == "" || m.View.Answered {
 		return false
 	}
-	return m.Pod.LostData == m.Record.DataID && !m.View.Waits || m.hasAnotherClaim() || !s.HasStorage && m.Pod.UID != "" && m.Pod.UID != m.Record.StartedBy
+	return m.Pod.LostData == m.Record.DataID && !m.View.Waits || m.hasAnotherClaim() || !s.HasStorage && m.Pod.UID != "" &&
+		m.Pod.UID != m.Record.StartedBy
 }
 
-// hasAnotherClaim reports whether the volume of the pod is not the one that the member began on. What is on it may be a copy of
-// before.
+// hasAnotherClaim reports whether the volume of the pod is not the one that the member started on. What is on it may be
+// an earlier copy.
 func (m Member) hasAnotherClaim() bool {
 	return m.Pod.ClaimUID != "" && m.Record.ClaimUID != m.Pod.ClaimUID
 }
 
-// finishChange goes on with the change that is on record. While another member is not healthy etcd refuses it, so it is
-// withdrawn if it was not done: what is amiss must be mended first.
+// finishChange continues with the change that is recorded. While another member is not healthy etcd refuses it, so it is
+// withdrawn if it was not done: what is wrong must be repaired first.
 func (s Situation) finishChange() (Step, bool) {
 	c := s.Status.Membership.Change
 	if c == nil {
@@ -97,16 +98,16 @@ func (s Situation) forgetRemoved() (Step, bool) {
 	return Step{Do: ForgetMember, Member: removed[0].Name, Message: "etcd no longer lists it"}, true
 }
 
-// removeUnrecorded removes a member that has a peer URL of ours and is not on record.
+// removeUnrecorded removes a member that has a peer URL of ours and is not recorded.
 func (s Situation) removeUnrecorded() (Step, bool) {
 	extra := s.Where(func(m Member) bool { return m.Record == nil && m.Listed != nil })
 	if len(extra) == 0 {
 		return Step{}, false
 	}
-	return Step{Do: RemoveMember, Member: extra[0].Name, Message: "it is not on record"}, true
+	return Step{Do: RemoveMember, Member: extra[0].Name, Message: "it is not recorded"}, true
 }
 
-// unlistedRecords are members on record that etcd does not list, or in whose place it lists another that has never started: no
+// unlistedRecords are members recorded that etcd does not list, or in whose place it lists another that has never started: no
 // pod ever starts as that one.
 func (s Situation) unlistedRecords() []Member {
 	return s.Where(func(m Member) bool {

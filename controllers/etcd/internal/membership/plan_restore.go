@@ -13,7 +13,7 @@ func (s Situation) adoptMembers() (Step, bool) {
 	return Step{}, false
 }
 
-// deletePodsOfFormerMembers deletes a pod that was told to start as a member which is no longer on record. A server that was
+// deletePodsOfFormerMembers deletes a pod that was asked to start as a member which is no longer recorded. A server that was
 // removed ends by itself; one that still answers may be right, and the record wrong. So may one be that is silent, if etcd lists
 // it or cannot be asked.
 func (s Situation) deletePodsOfFormerMembers() (Step, bool) {
@@ -29,8 +29,8 @@ func (s Situation) deletePodsOfFormerMembers() (Step, bool) {
 	return Step{}, false
 }
 
-// IsOfFormerMember reports whether the pod was told to start as another member than the one on record.
+// IsOfFormerMember reports whether the pod was informed to start as another member than the recorded one.
 func (m Member) IsOfFormerMember() bool {
-	permit, _ := ParsePermit(m.Pod.Permit) // one that cannot be read is nobody's
+	permit, _ := ParsePermit(m.Pod.Permit) // one that cannot be read is no one's
 	return m.Record == nil || permit.Data != m.Record.DataID
 }

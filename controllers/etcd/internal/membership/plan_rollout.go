@@ -53,10 +53,11 @@ func (s Situation) stuck() []Member {
 func (s Situation) blockOnStuck(stuck []Member) Step {
 	return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, RequeueAfter: time.Second, Message: fmt.Sprintf(
 		"the pods of %s are outdated and have ended; they ran, so what only they may hold would go with them, and no majority of other members is healthy. "+
-			"If they hold nothing that is worth keeping, delete these pods: the next ones have the latest template", strings.Join(NamesOf(stuck), ", "))}
+			"If they hold nothing that is worth keeping, delete these pods: the next ones have the latest template",
+		strings.Join(NamesOf(stuck), ", "))}
 }
 
-// hasNoServer reports whether the pod of a member on record runs no server.
+// hasNoServer reports whether the pod of a recorded member runs no server.
 func (m Member) hasNoServer() bool {
 	return m.Record != nil && m.Pod.UID != "" && (m.Pod.Stopped || !m.Pod.HasRun)
 }
@@ -81,11 +82,11 @@ func (s Situation) moveLeaderFrom(m Member) (Step, bool) {
 	return Step{Do: MoveLeader, Member: m.Name, Target: successor.Name}, true
 }
 
-// rollOutdated has the pod of one outdated member made anew, from the highest ordinal, the leader last. All members are well here.
-// Of three voters or more the budget spares one, whoever asks first; a single one it spares to nobody, so that pod is deleted.
+// rollOutdated has the pod of one outdated member recreated, from the highest ordinal, the leader last. All members are well here.
+// Of three voters or more the budget spares one, anyone who asks first; a single one it spares to no one, so that pod is deleted.
 func (s Situation) rollOutdated() (Step, bool) {
 	if deleting := s.Where(func(m Member) bool { return m.Record != nil && m.Pod.Deleting }); len(deleting) > 0 {
-		return Step{Do: Wait, Message: "waiting for " + deleting[0].Name + " to be made anew", RequeueAfter: ShortRequeue}, true
+		return Step{Do: Wait, Message: "waiting for " + deleting[0].Name + " to be recreated", RequeueAfter: ShortRequeue}, true
 	}
 	outdated, voters := s.Where(func(m Member) bool { return m.Record != nil && m.Pod.Outdated }), len(s.Where(Member.IsVoter))
 	if len(outdated) == 0 || voters < int(s.Size) {
@@ -93,12 +94,12 @@ func (s Situation) rollOutdated() (Step, bool) {
 	}
 	if voters == 1 && !s.HasStorage {
 		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(
-			"%s must be made anew and is the only copy of the data, which would go with its pod: set size to 3, or make a new EtcdCluster "+
+			"%s must be recreated and is the only copy of the data, which would go with its pod: set size to 3, or make a new EtcdCluster "+
 				"with storage", outdated[0].Name)}, true
 	}
 	if voters == 1 && outdated[0].Pod.ClaimGoes {
 		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(
-			"%s must be made anew and is the only copy of the data, which would go with its pod, as somebody has deleted its PersistentVolumeClaim: set size to 3",
+			"%s must be recreated and is the only copy of the data, which would go with its pod, as somebody has deleted its PersistentVolumeClaim: set size to 3",
 			outdated[0].Name)}, true
 	}
 	leader, _ := s.Leader()

@@ -15,11 +15,11 @@ type row struct {
 	says    string // part of the message, the target, or the version and its image
 }
 
-func (c row) test(t *testing.T) {
+func (r row) test(t *testing.T) {
 	s := newScene()
-	c.arrange(s)
+	r.arrange(s)
 	got := s.Plan()
-	if got.String() != c.want || !strings.Contains(got.Message+got.Target+got.Version+" "+got.Image, c.says) {
+	if got.String() != r.want || !strings.Contains(got.Message+got.Target+got.Version+" "+got.Image, r.says) {
 		t.Errorf("got %s: %s%s%s %s", got, got.Message, got.Target, got.Version, got.Image)
 	}
 	if got.Do == Wait && got.RequeueAfter == 0 {
@@ -38,29 +38,29 @@ func TestPlan(t *testing.T) {
 			s.Status.Membership, s.Members, s.WantedError = nil, nil, "this release knows no etcd 3.9"
 		}, "Block ", "version: this release knows no etcd 3.9"},
 		{"not before its volume is known", func(s *scene) { s.Members[1].Record.StartedBy, s.Members[1].Pod.ClaimUID = "", "" }, "Idle ", ""},
-		{"who may begin is saved first", func(s *scene) { s.Members[1].Record.StartedBy = "" }, "StartMember a-1", ""},
+		{"who may start is saved first", func(s *scene) { s.Members[1].Record.StartedBy = "" }, "StartMember a-1", ""},
 		{"not a pod that is going", func(s *scene) {
 			s.Members[1].Record.StartedBy, s.Members[1].Pod.Deleting = "", true
 			s.silence(1)
 		}, "Wait ", "waiting for a-1"},
 		{"the members have not met", func(s *scene) { s.Status.Membership.ClusterID, s.Listed = "", false }, "Wait ", "form the cluster"},
 		{"the members have met", func(s *scene) { s.Status.Membership.ClusterID = "" }, "RecordIDs ", ""},
-		{"a member on record is not listed yet", func(s *scene) { s.Status.Membership.ClusterID, s.Members[2].Listed = "", nil },
+		{"a recorded member is not listed yet", func(s *scene) { s.Status.Membership.ClusterID, s.Members[2].Listed = "", nil },
 			"Wait ", "form the cluster"},
 		{"who was seen to run is recorded", func(s *scene) { s.Members[2].Record.Ran = false }, "RecordIDs ", ""},
-		{"a cluster that nobody has data of is formed anew", func(s *scene) { s.notFormed(0, 1, 2) }, "Form ", "3.6.16"},
+		{"a cluster that no one has data of is formed again", func(s *scene) { s.notFormed(0, 1, 2) }, "Form ", "3.6.16"},
 		{"one of three that has lost its data is replaced when the others have formed it", func(s *scene) { s.notFormed(0) },
 			"Wait ", "form the cluster; a-0 has lost its data"},
 		{"also if who is left has no key", func(s *scene) { s.notFormed(0, 1); s.Members[2].View = View{Waits: true, Index: 3, Revision: 1} },
-			"Form ", "nobody has any data"},
-		{"or has not begun", func(s *scene) {
+			"Form ", "no one has any data"},
+		{"or has not started", func(s *scene) {
 			s.notFormed(0, 1)
 			s.silence(2)
 			s.Members[2].Record.StartedBy, s.Members[2].Pod = "", Pod{}
-		}, "Form ", "nobody has any data"},
+		}, "Form ", "no one has any data"},
 		{"not with a version that is not known", func(s *scene) { s.notFormed(0, 1, 2); s.WantedError = "it is not known" },
 			"Block ", "version: it is not known"},
-		{"not while who is left does not tell", func(s *scene) { s.notFormed(0, 1); s.silence(2) },
+		{"not while who is left does not show", func(s *scene) { s.notFormed(0, 1); s.silence(2) },
 			"Block ", "once the pods of a-2 run"},
 		{"E8: not over keys", func(s *scene) { s.notFormed(0, 1); s.Members[2].View = View{Waits: true, Index: 9, Revision: 2} },
 			"Block ", "a-2 has data, revision 2: copy its member/snap/db"},
@@ -69,27 +69,28 @@ func TestPlan(t *testing.T) {
 			s.Members[2].View = View{Waits: true, Index: 9, Revision: 2}
 			_, s.AllowedRecovery, _ = strings.Cut(s.Plan().Message, "=")
 		}, "Form ", "3.6.16"},
-		{"a pod of before does not begin as the next member", func(s *scene) { s.notFormed(); s.Members[2].Record.StartedBy, s.Members[2].Record.DataID = "", "next" },
+		{"an earlier pod does not start as the next member",
+			func(s *scene) { s.notFormed(); s.Members[2].Record.StartedBy, s.Members[2].Record.DataID = "", "next" },
 			"Wait ", "form the cluster"},
 		{"never once the members have met", func(s *scene) {
 			s.Listed, s.ClusterID = false, 0
 			for i := range s.Members {
 				s.loseData(i)
 			}
-		}, "Block ", "To go on without any data"},
+		}, "Block ", "To continue without any data"},
 		{"no majority", func(s *scene) { s.Listed = false; s.silence(0); s.silence(1) }, "Block ", "1 of 3 members answer"},
 		{"a member that somebody else added", func(s *scene) { s.UnknownMembers = []ListedMember{{ID: 0xabc}} }, "Block ", "abc"},
-		{"E4: an addition that was cut short goes on", func(s *scene) {
+		{"E4: an addition that was cut short continues", func(s *scene) {
 			s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdAdd, Name: "a-3"}
 		}, "AddMember a-3", ""},
-		{"E4: a removal that was cut short goes on", func(s *scene) {
+		{"E4: a removal that was cut short continues", func(s *scene) {
 			s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRemove, Name: "a-2"}
 		}, "RemoveMember a-2", ""},
-		{"a member that is listed and not on record", func(s *scene) {
+		{"a member that is listed and not recorded", func(s *scene) {
 			listed := s.Members[2].Listed
 			s.forget(2)
 			s.Members[2].Listed, s.Members[2].Pod = listed, Pod{}
-		}, "RemoveMember a-2", "not on record"},
+		}, "RemoveMember a-2", "not recorded"},
 		{"E1: nothing is changed while a member is silent", func(s *scene) { s.Size = 5; s.silence(2) }, "Wait ", "waiting for a-2"},
 		{"E1: a lost member is replaced while the others are well", func(s *scene) { s.loseData(2) }, "RemoveMember a-2", "lost its data"},
 		{"E1: also while another is silent, if a majority of the others is well", func(s *scene) {
@@ -123,14 +124,14 @@ func TestPlan(t *testing.T) {
 		{"it stays while no majority of the others is healthy",
 			func(s *scene) { s.addVoter(); s.addVoter(); s.silence(2); s.silence(3); s.silence(4) },
 			"Wait ", "waiting for a-2, a-3, a-4"},
-		{"a record that is gone is not begun anew over data", func(s *scene) { s.Status.Membership = nil },
+		{"a record that is gone is not restarted over data", func(s *scene) { s.Status.Membership = nil },
 			"Block ", "status.membership is gone"},
 		{"nor over what a former object has left", func(s *scene) {
 			s.Status.Membership, s.Members, s.FormerData = nil, nil, []string{"data-a-0"}
 		}, "Block ", "data-a-0 have the data of a former EtcdCluster"},
 		{"the only member", func(s *scene) { s.forget(2); s.forget(1); s.Members, s.Size = s.Members[:1], 1; s.loseData(0) },
 			"Block ", "a-0 has lost its data"},
-		{"E2: another pod goes on with the data", func(s *scene) { s.replacePod(2) }, "Wait ", "waiting for a-2"},
+		{"E2: another pod continues with the data", func(s *scene) { s.replacePod(2) }, "Wait ", "waiting for a-2"},
 		{"E2: without storage another pod has lost it", func(s *scene) { s.HasStorage = false; s.replacePod(2) },
 			"RemoveMember a-2", "lost its data"},
 		{"E2: without storage a pod that is away may come back", func(s *scene) { s.HasStorage = false; s.silence(2); s.Members[2].Pod = Pod{} },
@@ -138,7 +139,7 @@ func TestPlan(t *testing.T) {
 		{"E2: what an earlier start lost is not this member's", func(s *scene) { s.silence(2); s.Members[2].Pod.LostData = "earlier" },
 			"Wait ", "waiting for a-2"},
 		{"E2: a member that answers has its data", func(s *scene) { s.Members[2].Pod.LostData = "d2" }, "Idle ", ""},
-		{"E2: a pod that was told to be a former member goes", func(s *scene) { s.Members[2].Record.DataID = "next"; s.silence(2) },
+		{"E2: a pod that was asked to be a former member goes", func(s *scene) { s.Members[2].Record.DataID = "next"; s.silence(2) },
 			"DeletePod a-2", "no longer part"},
 		{"E2: also when there is no member in its place", func(s *scene) { s.forget(1); s.silence(1) }, "DeletePod a-1", "no longer part"},
 		{"E4: a silent one stays while etcd lists it: the record may be older", func(s *scene) {
@@ -210,7 +211,7 @@ func TestPlan(t *testing.T) {
 			}
 		}, "Wait ", "waiting for a-1, a-2"},
 		{"E5: no pod goes while another is going", func(s *scene) { s.outdate(1); s.Members[2].Pod.Deleting = true },
-			"Wait ", "a-2 to be made anew"},
+			"Wait ", "a-2 to be recreated"},
 		{"E5: no pod goes while a member is silent", func(s *scene) { s.outdate(1); s.silence(2) }, "Wait ", "waiting for a-2"},
 		{"the only member's pod goes: its volume stays", func(s *scene) {
 			s.forget(2)
@@ -225,7 +226,7 @@ func TestPlan(t *testing.T) {
 			s.outdate(0)
 			s.Members[0].Pod.ClaimGoes = true
 		}, "Block ", "deleted its PersistentVolumeClaim"},
-		{"no member begins on a volume that goes", func(s *scene) {
+		{"no member starts on a volume that goes", func(s *scene) {
 			s.Members[2].Record.StartedBy, s.Members[2].Record.Ran = "", false
 			s.Members[2].Pod.Permit, s.Members[2].Pod.ClaimGoes = "", true
 			s.silence(2)
@@ -249,7 +250,7 @@ func TestPlan(t *testing.T) {
 			s.Members, s.Size, s.HasStorage = s.Members[:1], 1, false
 			s.outdate(0)
 		}, "Block ", "which would go with its pod"},
-		{"a template that no server runs with is mended", func(s *scene) { s.silence(2); s.outdate(2); s.Members[2].Pod.Stopped = true },
+		{"a template that no server runs with is repaired", func(s *scene) { s.silence(2); s.outdate(2); s.Members[2].Pod.Stopped = true },
 			"DeletePod a-2", "no server runs in it"},
 		{"also without a majority", func(s *scene) {
 			s.Listed = false
@@ -266,7 +267,7 @@ func TestPlan(t *testing.T) {
 			s.outdate(2)
 			s.Members[2].Pod.Stopped, s.Members[1].Pod.Deleting = true, true
 		}, "Wait ", "waiting for a-2"},
-		{"also while the cluster forms and another has begun: what it has is on its volume", func(s *scene) {
+		{"also while the cluster forms and another has started: what it has is on its volume", func(s *scene) {
 			s.notFormed()
 			s.silence(2)
 			s.outdate(2)
@@ -364,12 +365,12 @@ func TestPlan(t *testing.T) {
 				s.Members[i].Pod.Stopped = true
 			}
 		}, "Block ", "delete these pods"},
-		{"a cluster is formed anew when who is left never ran", func(s *scene) {
+		{"a cluster is formed again when who is left never ran", func(s *scene) {
 			s.HasStorage = false
 			s.notFormed(0, 1)
 			s.failToStart(2)
 			s.Members[2].Pod.Outdated = false
-		}, "Form ", "nobody has any data"},
+		}, "Form ", "no one has any data"},
 		{"not when that is not proven", func(s *scene) {
 			s.HasStorage = false
 			s.notFormed(0, 1)
@@ -415,14 +416,14 @@ func TestPermit(t *testing.T) {
 		arrange func(*scene)
 		want    string
 	}{
-		{"one that was recorded may begin", func(s *scene) { s.Members[1].Record.Ran = false },
+		{"one that was recorded may start", func(s *scene) { s.Members[1].Record.Ran = false },
 			`{"pod":"pod-1","data":"d1","fresh":true,"state":"new","token":"t","initialCluster":["a-0=https://a-0.a-headless.ns.svc:2380",` +
 				`"a-1=https://a-1.a-headless.ns.svc:2380","a-2=https://a-2.a-headless.ns.svc:2380"]}`},
 		{"one that ran must find its log", func(*scene) {}, `{"pod":"pod-1","data":"d1","fresh":true,"ran":true,`},
 		{"another pod must find the data", func(s *scene) { s.replacePod(1) }, `{"pod":"new-pod-1","data":"d1","ran":true,`},
 		{"one that joins a cluster which runs", func(s *scene) { s.Members[1].Record.Joined = true }, `"memberID":"65","state":"existing"`},
-		{"one that is not on record may not start", func(s *scene) { s.forget(1) }, ""},
-		{"nor one that is not recorded to begin", func(s *scene) { s.Members[1].Record.StartedBy = "" }, ""},
+		{"one that is not recorded may not start", func(s *scene) { s.forget(1) }, ""},
+		{"nor one that is not recorded to start", func(s *scene) { s.Members[1].Record.StartedBy = "" }, ""},
 		{"nor one whose volume is another", func(s *scene) { s.Members[1].Pod.ClaimUID = "restored" }, ""},
 		{"nor one whose volume is not known yet", func(s *scene) { s.Members[1].Pod.ClaimUID = "" }, ""},
 		{"nor one without a pod", func(s *scene) { s.Members[1].Pod = Pod{} }, ""},

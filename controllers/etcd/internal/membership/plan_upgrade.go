@@ -38,7 +38,7 @@ func (s Situation) correctImage() (Step, bool) {
 		return s.continueUpgrade()
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: fmt.Sprintf(
-		"image: %s was to hold etcd %s, and %s runs %s with it; no further pod is made anew: set image to one that holds %s",
+		"image: %s was to hold etcd %s, and %s runs %s with it; no further pod is recreated: set image to one that holds %s",
 		s.Status.TargetImage, now.MinorString(), wrong[0].Name, runs, now.MinorString())}, true
 }
 

@@ -18,7 +18,7 @@ type Backup struct {
 	Name string
 	// Scheduled: it backs this cluster up by a schedule, and neither is suspended nor goes.
 	Scheduled bool
-	// Own: it was made before an upgrade of this cluster, while Token was on record: a restore puts other data under another token.
+	// Own: it was made before an upgrade of this cluster, while Token was recorded: a restore puts other data under another token.
 	Own   bool
 	Token string
 	// Complete: the backup is in its store.
@@ -46,8 +46,8 @@ func (s Spec) upgradeBackupName(next Version) string {
 // backup gives no way back.
 func (s Situation) LeavesMinor(next Version) bool {
 	now, _ := ParseVersion(s.Status.TargetVersion)
-	begun := s.Where(func(m Member) bool { return m.Record != nil && m.View.Version.Minor >= next.Minor })
-	return next.Minor != now.Minor && len(begun) == 0
+	started := s.Where(func(m Member) bool { return m.Record != nil && m.View.Version.Minor >= next.Minor })
+	return next.Minor != now.Minor && len(started) == 0
 }
 
 // AwaitBackup has a backup made before the first member runs the next minor version, where the cluster is backed up by a schedule.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// schedule has the cluster go to 3.7 while it is backed up by a schedule, and these are the EtcdBackups beside that one.
+// schedule has the cluster go to 3.7 while it is backed up by a schedule, and these are the EtcdBackups next to that one.
 func (s *scene) schedule(others ...Backup) {
 	s.Wanted = Version{7, 3}
 	s.Backups = append(others, Backup{Name: "nightly", Scheduled: true})
@@ -27,8 +27,10 @@ func TestTheBackupBeforeAnUpgrade(t *testing.T) {
 	}
 	complete := func(_ *scene, b *Backup) { b.Complete, b.Progress = true, "" }
 	for _, c := range []row{
-		{"E13: it is made before the next minor version", func(s *scene) { s.schedule() }, "CreateUpgradeBackup ", "etcd cannot go back from 3.7.3"},
-		{"E13: before each of them", func(s *scene) { s.schedule(); s.on(Version{5, 35}) }, "CreateUpgradeBackup ", "etcd cannot go back from 3.6.16"},
+		{"E13: it is made before the next minor version", func(s *scene) { s.schedule() }, "CreateUpgradeBackup ",
+			"etcd cannot go back from 3.7.3"},
+		{"E13: before each of them", func(s *scene) { s.schedule(); s.on(Version{5, 35}) }, "CreateUpgradeBackup ",
+			"etcd cannot go back from 3.6.16"},
 		{"not without a schedule", func(s *scene) { s.schedule(); s.Backups = nil }, "SetVersion ", "3.7.3"},
 		{"not into the store of what was made once, or is another's", func(s *scene) { s.schedule(); s.Backups[0].Scheduled = false },
 			"SetVersion ", "3.7.3"},
@@ -44,7 +46,7 @@ func TestTheBackupBeforeAnUpgrade(t *testing.T) {
 			s.outdate(0, 1)
 			s.run(Version{7, 3}, "3.6", 2)
 		}, "SetVersion ", "3.7.3 mine:7"},
-		{"an upgrade that has begun goes on", func(s *scene) {
+		{"an upgrade that has started continues", func(s *scene) {
 			s.schedule()
 			s.Status.TargetVersion, s.Status.TargetImage = "3.7.3", "etcd:v3.7.3"
 			s.outdate(0, 1, 2)
@@ -52,7 +54,7 @@ func TestTheBackupBeforeAnUpgrade(t *testing.T) {
 		{"E13: it is waited for", ofUpgrade(func(*scene, *Backup) {}), "Wait ", `waiting for EtcdBackup "a-before-3-7" before 3.7.3: attempt 1`},
 		{"members are looked after meanwhile", ofUpgrade(func(s *scene, _ *Backup) { s.loseData(1) }), "RemoveMember a-1", ""},
 		{"E13: then comes the next minor version", ofUpgrade(complete), "SetVersion ", "3.7.3"},
-		{"E13: also if something else is amiss with it", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Problem = "NotDeleted" }),
+		{"E13: also if something else is wrong with it", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Problem = "NotDeleted" }),
 			"SetVersion ", "3.7.3"},
 		{"E13: not if it fails", ofUpgrade(func(_ *scene, b *Backup) { b.Problem = "AccessDenied" }),
 			"Block ", "AccessDenied. Fix that and delete"},
@@ -66,7 +68,8 @@ func TestTheBackupBeforeAnUpgrade(t *testing.T) {
 			`EtcdBackup "a-before-3-7" has the name`},
 		{"E13: nor one of the data before a restore", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Token = "former" }),
 			"DeleteUpgradeBackup ", "before a restore replaced the data"},
-		{"E13: nor one that goes", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Deleting = true }), "Wait ", "the previous EtcdBackup"},
+		{"E13: nor one that goes", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Deleting = true }), "Wait ",
+			"the previous EtcdBackup"},
 		{"it is deleted when its upgrade is done", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); s.on(Version{7, 3}) }),
 			"DeleteUpgradeBackup ", "no upgrade"},
 		{"E13: and when that is asked for no more: the next has one of its own", ofUpgrade(func(s *scene, b *Backup) {

@@ -84,7 +84,7 @@ func TestWhatPodsAreMadeWithIsChosen(t *testing.T) {
 			s.run(Version{7, 3}, "3.6", 2)
 			s.Wanted = Version{7, 3}
 		}, "SetVersion ", "3.7.3 mine:7"},
-		{"a member that is yet to be made anew runs what it ran", func(s *scene) {
+		{"a member that is yet to be recreated runs what it ran", func(s *scene) {
 			s.own("mine:6")
 			s.pull("before:5", 0, 1, 2)
 			s.run(Version{5, 35}, "3.5", 0, 1, 2)

@@ -11,23 +11,25 @@ import (
 
 // Step is the one thing that a pass does.
 type Step struct {
-	Do           Verb
-	Member       string                                  // acted on
-	Target       string                                  // who leads next, with MoveLeader
-	User         string                                  // of etcd, with SetUser and DropUser
-	Version      string                                  // with Form and SetVersion
-	Image        string                                  // that holds this version
-	Alarm        Alarm                                   // with Disarm
-	Fetches      bool                                    // the backup is awaited that the cluster begins with: what its pod needs must be there
-	Restore      *databasev1alpha1.EtcdMembershipRestore // that the cluster begins with, with Form and BeginRestore; nil for none
-	Source       types.UID                               // the EtcdRestore whose backup is fetched; empty for spec.bootstrap
-	Backup       string                                  // the EtcdBackup that is made or deleted
-	Like         string                                  // the EtcdBackup that says where to and how, with CreateUpgradeBackup
-	Lost         []string                                // members that are given up, with Recover; with Form, former members that have no data
-	AsSeen       bool                                    // with DeletePod: only if nothing about the pod has changed since it was seen
-	Message      string                                  // told to people
-	Reason       string                                  // of the condition that reports it, with Block
-	RequeueAfter time.Duration                           // when to look again
+	Do      Verb
+	Member  string // acted on
+	Target  string // who leads next, with MoveLeader
+	User    string // of etcd, with SetUser and DropUser
+	Version string // with Form and SetVersion
+	Image   string // that holds this version
+	Alarm   Alarm  // with Disarm
+	// the backup is awaited that the cluster starts with: what its pod needs must be there
+	Fetches bool
+	Restore *databasev1alpha1.EtcdMembershipRestore // that the cluster starts with, with Form and StartRestore; nil for none
+	Source  types.UID                               // the EtcdRestore whose backup is fetched; empty for spec.bootstrap
+	Backup  string                                  // the EtcdBackup that is made or deleted
+	Like    string                                  // the EtcdBackup that says where to and how, with CreateUpgradeBackup
+	// members that are given up, with Recover; with Form, former members that have no data
+	Lost         []string
+	AsSeen       bool          // with DeletePod: only if nothing about the pod has changed since it was seen
+	Message      string        // asked to people
+	Reason       string        // of the condition that reports it, with Block
+	RequeueAfter time.Duration // when to look again
 }
 
 func (s Step) String() string { return fmt.Sprintf("%s %s", s.Do, s.Member) }

@@ -11,10 +11,10 @@ type Verb string
 // What a step can do.
 const (
 	Idle                Verb = "Idle"                // nothing to do
-	Wait                Verb = "Wait"                // let what is under way go on
+	Wait                Verb = "Wait"                // let what is under way continue
 	Block               Verb = "Block"               // ask a human
 	Form                Verb = "Form"                // save who forms the cluster
-	StartMember         Verb = "StartMember"         // save which pod begins with an empty data directory
+	StartMember         Verb = "StartMember"         // save which pod starts with an empty data directory
 	RecordIDs           Verb = "RecordIDs"           // save the IDs that the members gave themselves when they met, and who was seen to run
 	AdoptMember         Verb = "AdoptMember"         // save a member as it runs
 	WithdrawChange      Verb = "WithdrawChange"      // save that a change of the members is not to be made
@@ -29,19 +29,19 @@ const (
 	Compact             Verb = "Compact"             // drop old revisions, and save that it was done
 	Defragment          Verb = "Defragment"          // have a member give free pages back to the disk
 	Disarm              Verb = "Disarm"              // take an alarm back
-	Recover             Verb = "Recover"             // save that the cluster goes on from the data of one member, and which are given up
+	Recover             Verb = "Recover"             // save that the cluster continues from the data of one member, and which are given up
 	EndRecovery         Verb = "EndRecovery"         // save that it does, as a cluster of one
-	CreateFetchPod      Verb = "CreateFetchPod"      // make the pod that fetches the backup which the cluster begins with
+	CreateFetchPod      Verb = "CreateFetchPod"      // make the pod that fetches the backup which the cluster starts with
 	DeleteFetchPod      Verb = "DeleteFetchPod"      // delete that pod
-	BeginRestore        Verb = "BeginRestore"        // save that a backup takes the place of all data
-	EndRestore          Verb = "EndRestore"          // delete that pod, and save that the first member has begun with the backup
+	StartRestore        Verb = "StartRestore"        // save that a backup takes the place of all data
+	EndRestore          Verb = "EndRestore"          // delete that pod, and save that the first member has started with the backup
 	CreateUpgradeBackup Verb = "CreateUpgradeBackup" // make the EtcdBackup that must be complete before the next minor version
 	DeleteUpgradeBackup Verb = "DeleteUpgradeBackup" // delete the EtcdBackup that was made before an upgrade
 	LimitLog            Verb = "LimitLog"            // save up to which entry the logs must be dropped before the next version reads them
 	AddRole             Verb = "AddRole"             // make the applications' role
 	SetUser             Verb = "SetUser"             // have etcd let a user in
 	DropUser            Verb = "DropUser"            // delete a user
-	RequireLogin        Verb = "RequireLogin"        // have etcd serve nobody who has not logged in
+	RequireLogin        Verb = "RequireLogin"        // have etcd serve no one who has not logged in
 	RecordLogin         Verb = "RecordLogin"         // save that it does, and which user of the applications is published
 	WriteEntries        Verb = "WriteEntries"        // write entries without effect, until every member has dropped those
 )
@@ -59,7 +59,7 @@ type traits struct {
 	// phrase says to people what the step does, before the member; empty for a step that does nothing.
 	phrase string
 	// isRollout says that what was asked for is not everywhere yet while this is the next step. Maintenance leaves that as it is, as
-	// does another password, and of Block a human is told.
+	// does another password, and of Block a human is informed.
 	isRollout bool
 	// changes says that the step changes what is decided next, so that another pass is due at once.
 	changes bool
@@ -92,7 +92,7 @@ var verbs = map[Verb]traits{
 	EndRecovery:         {phrase: "ending the recovery of", isRollout: true, changes: true},
 	CreateFetchPod:      {phrase: "fetching the backup", isRollout: true},
 	DeleteFetchPod:      {phrase: "deleting the pod of the backup", isRollout: true},
-	BeginRestore:        {phrase: "beginning the restore", isRollout: true, changes: true},
+	StartRestore:        {phrase: "starting the restore", isRollout: true, changes: true},
 	EndRestore:          {phrase: "ending the restore", isRollout: true, changes: true},
 	CreateUpgradeBackup: {phrase: "making EtcdBackup", isRollout: true},
 	DeleteUpgradeBackup: {phrase: "deleting EtcdBackup"},

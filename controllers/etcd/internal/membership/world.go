@@ -12,25 +12,25 @@ import (
 
 // World is what one pass saw, read once.
 type World struct {
-	Members []Member // by ordinal: on record, listed by etcd, or with a pod
+	Members []Member // by ordinal: recorded, listed by etcd, or with a pod
 	// Listed reports whether etcd's own list of members was read, which takes a quorum.
 	Listed bool
 	// ClusterID of the members that answer; 0 if none does.
 	ClusterID uint64
-	// Other is what a server in a member's pod says of itself that is of another cluster than the one on record, of several the one
+	// Other is what a server in a member's pod says of itself that is of another cluster than the recorded one, of several the one
 	// with the latest revision; the zero View if there is none.
 	Other View
 	// Alarms that are raised, of members and of those that are members no more.
 	Alarms []Alarm
 	// CompactedLately: old revisions were dropped within CompactionPause.
 	CompactedLately bool
-	// FormerData are the claims in which a cluster of this name has left data that is not on record.
+	// FormerData are the claims in which a cluster of this name has left data that is not recorded.
 	FormerData []string
-	// Fetch is the pod of the backup that the cluster begins with, and Next that of the EtcdRestore that may begin. Strays are those
-	// that nobody needs any more.
+	// Fetch is the pod of the backup that the cluster starts with, and Next that of the EtcdRestore that may start. Strays are those
+	// that no one needs any more.
 	Fetch, Next Fetch
 	Strays      []Fetch
-	// Request is the EtcdRestore that may begin; nil if there is none.
+	// Request is the EtcdRestore that may start; nil if there is none.
 	Request *Request
 	// Backups are the EtcdBackups in the cluster's namespace, by name.
 	Backups []Backup
@@ -43,8 +43,8 @@ type World struct {
 // Member is one place of the cluster: what the record says of it, what etcd says, and its pod.
 type Member struct {
 	Name   string
-	Record *databasev1alpha1.EtcdRecordedMember // nil if it is not on record
-	Listed *ListedMember                        // nil if etcd does not list it, or nobody could be asked
+	Record *databasev1alpha1.EtcdRecordedMember // nil if it is not recorded
+	Listed *ListedMember                        // nil if etcd does not list it, or no one could be asked
 	Pod    Pod
 	View   View
 }
@@ -62,10 +62,10 @@ type Pod struct {
 	UID        types.UID
 	Address    string
 	Image      string // that its server runs from
-	Permit     string // what it was told when it may start
-	LostData   string // data directory with which it was told to go on, and which it has not found
+	Permit     string // what it was shown when it may start
+	LostData   string // data directory with which it was asked to continue, and which it has not found
 	VolumeSize int64  // of its volume, in bytes; 0 if it is not known
-	Unusable   string // why it could not begin with the backup that it was told to
+	Unusable   string // why it could not start with the backup that it was asked to
 	Ready      bool   // the kubelet's probe finds that it answers reads, and is no learner
 	HasRun     bool   // its container has been started
 	// NeverRan: it is proven that its container was never started. HasRun false alone may be a node's silence.
@@ -102,7 +102,7 @@ type View struct {
 	HasAlarms      bool   // it knows of alarms, its own or others'
 	DBSize, DBUsed int64  // bytes of its database on disk, and those of them that hold data
 	Data           DataHash
-	Quota          int64 // of data, in bytes, that the server runs with; 0 if it does not tell
+	Quota          int64 // of data, in bytes, that the server runs with; 0 if it does not show
 	Alarms         []string
 }
 
@@ -114,9 +114,9 @@ func (m Member) IsHealthy() bool {
 // IsOfServer reports whether a server was heard: it runs, whatever the kubelet has reported last.
 func (v View) IsOfServer() bool { return v.Answered || v.Waits || v.LockedOut }
 
-// MayAnswer reports whether a view can be that of the member on record, or of one that the record does not have yet or any more.
+// MayAnswer reports whether a view can be that of the recorded member, or of one that the record does not have yet or any more.
 func (m Member) MayAnswer(view View, record *databasev1alpha1.EtcdMembership) bool {
-	if view.Waits { // it tells no cluster, and the ID follows from the cluster
+	if view.Waits { // it shows no cluster, and the ID follows from the cluster
 		isNamed := m.Record != nil && (m.Record.ID == FormatID(view.ID) || m.Record.ID == "" && record.ClusterID == "")
 		return isNamed && !m.IsOfFormerMember() && (view.Index > 0 || !m.countedOnRecord()) // a voter has entries, and is yet to read them
 	}
@@ -127,12 +127,12 @@ func (m Member) MayAnswer(view View, record *databasev1alpha1.EtcdMembership) bo
 	return !IsOfAnotherCluster(view, record) && (former || m.Record.ID == "" || m.Record.ID == FormatID(view.ID))
 }
 
-// IsOfAnotherCluster reports whether a server answers as one of another cluster than the one on record.
+// IsOfAnotherCluster reports whether a server answers as one of another cluster than the recorded one.
 func IsOfAnotherCluster(view View, record *databasev1alpha1.EtcdMembership) bool {
 	return view.Answered && record != nil && record.ClusterID != "" && record.ClusterID != FormatID(view.ClusterID)
 }
 
-// CurrentID is the member's ID on record, else in etcd's list, as FormatID writes it.
+// CurrentID is the member's ID recorded, else in etcd's list, as FormatID writes it.
 func (m Member) CurrentID() string {
 	if m.Record != nil {
 		return m.Record.ID

@@ -106,7 +106,8 @@ func (s *Server) intruders(ctx context.Context, ours []User) ([]string, error) {
 		return nil, fmt.Errorf("listing users: %w", translate(err))
 	}
 	if len(list.Users) > maxUsers {
-		return nil, fmt.Errorf("listing users: there are %d, more than the %d that the operator looks through: delete some", len(list.Users), maxUsers)
+		return nil, fmt.Errorf("listing users: there are %d, more than the %d that the operator looks through: delete some", len(list.Users),
+			maxUsers)
 	}
 	var names []string
 	for _, name := range list.Users {
@@ -177,7 +178,7 @@ func (s *Server) DropUser(ctx context.Context, name string) error {
 	return nil
 }
 
-// RequireLogin has etcd serve nobody who has not logged in.
+// RequireLogin has etcd serve no one who has not logged in.
 func (s *Server) RequireLogin(ctx context.Context) error {
 	if _, err := s.client.AuthEnable(ctx); err != nil {
 		return fmt.Errorf("requiring a login: %w", translate(err))

@@ -93,7 +93,7 @@ func TestARealServerThatRequiresALogin(t *testing.T) {
 	refusesOthers(t, open(t, address))
 	other := openWith(t, address, "another key")
 	refusesOthers(t, other)
-	if only.Version.Minor >= 7 && !other.Look(ctx).LockedOut { // earlier ones tell their status to all
+	if only.Version.Minor >= 7 && !other.Look(ctx).LockedOut { // earlier ones show their status to all
 		t.Error("a server that refuses the token is just silent")
 	}
 	letsIn(t, address, users[1], users[2])
@@ -114,7 +114,7 @@ func servesProbes(t *testing.T, address string) {
 	}
 }
 
-// refusesOthers shows that one who has not the key changes nothing, and is told so.
+// refusesOthers shows that one who has not the key changes nothing, and is reported so.
 func refusesOthers(t *testing.T, s *Server) {
 	t.Helper()
 	if _, err := s.AddLearner(t.Context(), "https://c:2380"); !errors.Is(err, ErrLockedOut) {

@@ -44,7 +44,7 @@ func (s *Server) Compact(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// Defragment has the server give free pages back to the disk. It goes on when the time to wait for it is over. The server reads
+// Defragment has the server give free pages back to the disk. It continues when the time to wait for it is over. The server reads
 // nothing meanwhile, and a second request would wait to do all of it once more: it is refused with ErrBusy.
 func (s *Server) Defragment(ctx context.Context) error {
 	if !s.reads(ctx) {
@@ -56,7 +56,7 @@ func (s *Server) Defragment(ctx context.Context) error {
 	return nil
 }
 
-// reads reports whether the server reads its own data. Its status tells nothing of that, as it is kept in memory.
+// reads reports whether the server reads its own data. Its status says nothing of that, as it is kept in memory.
 func (s *Server) reads(ctx context.Context) bool {
 	ctx, done := context.WithTimeout(ctx, readTimeout)
 	defer done()

@@ -55,7 +55,7 @@ var (
 	// ErrUnhealthy is the leader's refusal to change members while one does not answer it, or did not for a while.
 	ErrUnhealthy = errors.New("etcd refuses to change members until all of them have been connected for some seconds")
 	// ErrBusy says that a server does not read its data now: it is being defragmented, or its disk hangs.
-	ErrBusy = errors.New("the member does not read its data yet: a defragmentation goes on, or its disk hangs")
+	ErrBusy = errors.New("the member does not read its data yet: a defragmentation continues, or its disk hangs")
 )
 
 // Server is one etcd server.
@@ -107,7 +107,8 @@ func (s *Server) Look(ctx context.Context) membership.View {
 	return membership.View{
 		Answered: true, ID: status.Header.MemberId, ClusterID: status.Header.ClusterId, Leader: status.Leader, IsLearner: status.IsLearner,
 		Version: version, ClusterVersion: s.clusterVersion(ctx), Term: status.RaftTerm, Index: status.RaftIndex, Applied: status.RaftAppliedIndex,
-		Revision: status.Header.Revision, HasAlarms: len(status.Errors) > 0, DBSize: status.DbSize, DBUsed: status.DbSizeInUse, Quota: status.DbSizeQuota,
+		Revision: status.Header.Revision, HasAlarms: len(status.Errors) > 0, DBSize: status.DbSize, DBUsed: status.DbSizeInUse,
+		Quota: status.DbSizeQuota,
 	}
 }
 

@@ -27,7 +27,7 @@ func startEtcd(t *testing.T, address string) *Server {
 	return s
 }
 
-// runEtcd runs a real etcd at an address of the loopback's network, on the ports of every member, with these peers beside it.
+// runEtcd runs a real etcd at an address of the loopback's network, on the ports of every member, with these peers next to it.
 func runEtcd(t *testing.T, address string, peers ...string) *Server {
 	t.Helper()
 	runEtcdWith(t, address, peers)
@@ -45,8 +45,10 @@ func runEtcdWith(t *testing.T, address string, peers []string, more ...string) {
 		t.Fatalf("%v; `go run -C hack/cluster . assets` builds it", err)
 	}
 	client, peer := fmt.Sprintf("http://%s:%d", address, ClientPort), fmt.Sprintf("http://%s:%d", address, PeerPort)
-	etcd := exec.Command(program, "--name=a", "--data-dir="+t.TempDir(), "--log-level=error", "--listen-client-urls="+client, "--advertise-client-urls="+client,
-		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--listen-metrics-urls="+fmt.Sprintf("http://%s:%d", address, MetricsPort),
+	etcd := exec.Command(program, "--name=a", "--data-dir="+t.TempDir(), "--log-level=error", "--listen-client-urls="+client,
+		"--advertise-client-urls="+client,
+		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer,
+		"--listen-metrics-urls="+fmt.Sprintf("http://%s:%d", address, MetricsPort),
 		"--initial-cluster="+strings.Join(append(peers, "a="+peer), ","))
 	etcd.Args = append(etcd.Args, more...)
 	etcd.Stderr = os.Stderr
@@ -87,13 +89,15 @@ func open(t *testing.T, address string) *Server {
 func TestARealServer(t *testing.T) {
 	s, ctx := startEtcd(t, "127.77.0.1"), t.Context()
 	first := s.Look(ctx)
-	if !first.Answered || first.ID == 0 || first.ID != first.Leader || first.Version.Minor < 5 || first.ClusterVersion != first.Version.MinorString() || first.DBSize == 0 {
+	if !first.Answered || first.ID == 0 || first.ID != first.Leader || first.Version.Minor < 5 ||
+		first.ClusterVersion != first.Version.MinorString() || first.DBSize == 0 {
 		t.Errorf("it says %+v", first)
 	}
 	if err := s.WriteEntries(ctx, 10); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it has not applied 10 entries more", func() bool { return s.Look(ctx).Applied >= first.Applied+10 }) // it answers before it counts them
+	// it answers before it counts them
+	eventually(t, "it has not applied 10 entries more", func() bool { return s.Look(ctx).Applied >= first.Applied+10 })
 	if after := s.Look(ctx); after.Revision != first.Revision {
 		t.Errorf("the keys changed: revision %d became %d", first.Revision, after.Revision)
 	}
@@ -147,7 +151,8 @@ func maintain(t *testing.T, s *Server, former uint64) {
 			t.Error(err)
 		}
 	}
-	if hash, err := s.HashData(ctx); err != nil || hash.Hash == 0 || hash.Revision != s.Look(ctx).Revision || hash.CompactRevision != hash.Revision {
+	if hash, err := s.HashData(ctx); err != nil || hash.Hash == 0 || hash.Revision != s.Look(ctx).Revision ||
+		hash.CompactRevision != hash.Revision {
 		t.Errorf("%+v, %v", hash, err)
 	}
 	var err error
@@ -211,7 +216,8 @@ func TestServersThatLie(t *testing.T) {
 			go func() { _ = server.Serve(listener) }()
 			t.Cleanup(server.Stop)
 			s, ctx := open(t, address), t.Context()
-			if view := s.Look(ctx); view.Answered != c.answers || view.ClusterVersion != "" || c.version != "3.6.16" && view.Version != (membership.Version{}) {
+			if view := s.Look(ctx); view.Answered != c.answers || view.ClusterVersion != "" || c.version != "3.6.16" &&
+				view.Version != (membership.Version{}) {
 				t.Errorf("it is believed: %+v", view)
 			}
 			if _, err := s.Members(ctx); err == nil {
@@ -221,7 +227,7 @@ func TestServersThatLie(t *testing.T) {
 	}
 }
 
-// busy is a server that is being defragmented: it tells its status, and reads nothing.
+// busy is a server that is being defragmented: it reports its status, and reads nothing.
 type busy struct {
 	pb.UnimplementedKVServer
 	pb.UnimplementedMaintenanceServer

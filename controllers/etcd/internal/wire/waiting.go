@@ -21,7 +21,7 @@ const (
 	maxMetricLines = 10_000
 )
 
-// The metrics that tell what a server has, by their names in server/etcdserver/metrics.go and server/storage/mvcc/metrics.go. The
+// The metrics that say what a server has, by their names in server/etcdserver/metrics.go and server/storage/mvcc/metrics.go. The
 // first names it in a label. The next two are the last entry that it knows to be committed, and the last that it has applied:
 // after a start, etcd sets one of them or both.
 const (
@@ -32,7 +32,7 @@ const (
 )
 
 // LookAtWaiting asks a server that does not answer clients what data it has: etcd opens no port to them before it has seen a
-// majority once, but tells its metrics at once. The view is empty if it does not tell who it is and
+// majority once, but reports its metrics at once. The view is empty if it does not say who it is and
 // its revision. Its Index is 0 before it has read an entry of its log. The error says that its metrics are longer than etcd's are;
 // a server that does not answer is none.
 func (s *Server) LookAtWaiting(ctx context.Context) (membership.View, error) {

@@ -13,7 +13,7 @@ import (
 func TestARealServerWithoutAMajority(t *testing.T) {
 	s := runEtcd(t, "127.77.0.3", "b=http://127.77.0.4:2380")
 	var view membership.View
-	eventually(t, "it does not tell what it has", func() bool {
+	eventually(t, "it does not say what it has", func() bool {
 		var err error
 		if view, err = s.LookAtWaiting(t.Context()); err != nil {
 			t.Fatal(err)
@@ -21,7 +21,7 @@ func TestARealServerWithoutAMajority(t *testing.T) {
 		return view.Waits && view.Index > 0
 	})
 	if view.ID == 0 || view.Index != 2 || view.Revision != 1 { // its log names two members, and there are no keys
-		t.Errorf("it tells %+v", view)
+		t.Errorf("it shows %+v", view)
 	}
 	ctx, done := context.WithTimeout(t.Context(), readTimeout) // it takes connections, and never answers
 	defer done()
@@ -45,13 +45,14 @@ etcd_debugging_mvcc_current_revision 77
 		want       membership.View
 	}{
 		{"all", all, want},
-		{"committed is later", strings.Replace(all, "committed_total 0", "committed_total 2e7", 1), membership.View{Waits: true, ID: want.ID, Index: 2e7, Revision: 77}},
+		{"committed is later", strings.Replace(all, "committed_total 0", "committed_total 2e7", 1),
+			membership.View{Waits: true, ID: want.ID, Index: 2e7, Revision: 77}},
 		{"no ID", without("etcd_server_id"), membership.View{}},
 		{"no index", without("etcd_server_proposals_applied_total"), unread},
 		{"no revision", without("etcd_debugging_mvcc_current_revision"), membership.View{}},
 		{"an index that is no number", strings.Replace(all, "1.2345678e+07", "NaN", 1), unread},
 		{"an index below zero", strings.Replace(all, "1.2345678e+07", "-1", 1), unread},
-		{"an index beyond what a metric can tell", strings.Replace(all, "1.2345678e+07", "1e300", 1), unread},
+		{"an index beyond what a metric can show", strings.Replace(all, "1.2345678e+07", "1e300", 1), unread},
 		{"an ID that is none", strings.Replace(all, "8e9e05c52164694d", "8e9e05c52164694d8e9e05c52164694d", 1), membership.View{}},
 		{"nothing", "", membership.View{}},
 	} {

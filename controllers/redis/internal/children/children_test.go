@@ -40,7 +40,8 @@ func TestDesired(t *testing.T) {
 		{"one node may go at any time", withMaster(fixture.Sized(1), "a-0"), []string{"Service/a"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			want := append([]string{"Secret/a-auth", "Secret/a-backup", "Secret/a-files", "Secret/a-system", "Service/a-headless", "Service/a-replicas", "StatefulSet/a"}, c.more...)
+			want := append([]string{"Secret/a-auth", "Secret/a-backup", "Secret/a-files", "Secret/a-system", "Service/a-headless",
+				"Service/a-replicas", "StatefulSet/a"}, c.more...)
 			slices.Sort(want)
 			if got := childNames(c.redis); !slices.Equal(got, want) {
 				t.Errorf("got %v, want %v", got, want)
@@ -64,13 +65,14 @@ func TestServicesAreExposedAsAsked(t *testing.T) {
 		t.Errorf("by default: %s %v", *s.Spec.Type, s.Annotations)
 	}
 	r.Spec.Service = cachev1alpha1.RedisService{Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"pool": "blue"}}
-	for _, s := range []*corev1ac.ServiceApplyConfiguration{masterService(Inputs{Redis: r, Spec: config.Resolve(r)}), replicasService(Inputs{Redis: r, Spec: config.Resolve(r)})} {
+	for _, s := range []*corev1ac.ServiceApplyConfiguration{masterService(Inputs{Redis: r, Spec: config.Resolve(r)}),
+		replicasService(Inputs{Redis: r, Spec: config.Resolve(r)})} {
 		if *s.Spec.Type != corev1.ServiceTypeLoadBalancer || s.Annotations["pool"] != "blue" {
 			t.Errorf("%s: %s %v", *s.Name, *s.Spec.Type, s.Annotations)
 		}
 	}
 	if s := headlessService(Inputs{Redis: r, Spec: config.Resolve(r)}); s.Spec.Type != nil {
-		t.Error("the nodes' names are nobody's way in")
+		t.Error("the nodes' names are no one's way in")
 	}
 }
 
@@ -78,7 +80,8 @@ func TestNodes(t *testing.T) {
 	set := func(change func(*cachev1alpha1.Redis)) *appsv1ac.StatefulSetApplyConfiguration {
 		r := fixture.Sized(3)
 		change(r)
-		return statefulSet(Inputs{Redis: r, Spec: config.Resolve(r), Credentials: fixture.Passwords, Image: "redis:x", Replicas: config.Resolve(r).Size, VolumeSize: resource.MustParse("1Gi")})
+		return statefulSet(Inputs{Redis: r, Spec: config.Resolve(r), Credentials: fixture.Passwords, Image: "redis:x",
+			Replicas: config.Resolve(r).Size, VolumeSize: resource.MustParse("1Gi")})
 	}
 	container := func(s *appsv1ac.StatefulSetApplyConfiguration) corev1ac.ContainerApplyConfiguration {
 		return s.Spec.Template.Spec.Containers[0]
@@ -101,22 +104,28 @@ func TestNodes(t *testing.T) {
 		{"without storage the data goes with the pod", func(*cachev1alpha1.Redis) {}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
 			return s.Spec.VolumeClaimTemplates == nil && len(s.Spec.Template.Spec.Volumes) == 2
 		}},
-		{"with storage it stays", func(r *cachev1alpha1.Redis) { r.Spec.Storage = &cachev1alpha1.RedisStorage{} }, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
-			return len(s.Spec.VolumeClaimTemplates) == 1 && len(s.Spec.Template.Spec.Volumes) == 1 &&
-				*s.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted == "Retain"
-		}},
-		{"the handover ends before the grace does", func(r *cachev1alpha1.Redis) { r.Spec.TerminationGracePeriodSeconds = ptr.To[int64](20) }, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
-			return strings.HasPrefix(container(s).Lifecycle.PreStop.Exec.Command[2], "n=40;")
-		}},
-		{"TLS brings certificates, and a socket for the probes", func(r *cachev1alpha1.Redis) { r.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: "chosen"} }, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
-			text, _ := json.Marshal(s.Spec.Template.Spec)
-			return len(s.Spec.Template.Spec.Volumes) == 4 && *s.Spec.Template.Spec.Volumes[1].Secret.SecretName == "a-certificates" &&
-				len(container(s).VolumeMounts) == 4 && strings.Count(string(text), "redis-cli -s "+config.SocketPath) == 2
-		}},
-		{"Valkey has programs of its own", func(r *cachev1alpha1.Redis) { r.Spec.Flavor = cachev1alpha1.FlavorValkey }, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
-			text, _ := json.Marshal(s.Spec.Template.Spec)
-			return container(s).Command[0] == "valkey-server" && strings.Count(string(text), "valkey-cli") == 2 && !strings.Contains(string(text), "redis-cli")
-		}},
+		{"with storage it stays", func(r *cachev1alpha1.Redis) { r.Spec.Storage = &cachev1alpha1.RedisStorage{} },
+			func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
+				return len(s.Spec.VolumeClaimTemplates) == 1 && len(s.Spec.Template.Spec.Volumes) == 1 &&
+					*s.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted == "Retain"
+			}},
+		{"the handover ends before the grace does", func(r *cachev1alpha1.Redis) { r.Spec.TerminationGracePeriodSeconds = ptr.To[int64](20) },
+			func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
+				return strings.HasPrefix(container(s).Lifecycle.PreStop.Exec.Command[2], "n=40;")
+			}},
+		{"TLS brings certificates, and a socket for the probes",
+			func(r *cachev1alpha1.Redis) { r.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: "chosen"} },
+			func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
+				text, _ := json.Marshal(s.Spec.Template.Spec)
+				return len(s.Spec.Template.Spec.Volumes) == 4 && *s.Spec.Template.Spec.Volumes[1].Secret.SecretName == "a-certificates" &&
+					len(container(s).VolumeMounts) == 4 && strings.Count(string(text), "redis-cli -s "+config.SocketPath) == 2
+			}},
+		{"Valkey has programs of its own", func(r *cachev1alpha1.Redis) { r.Spec.Flavor = cachev1alpha1.FlavorValkey },
+			func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
+				text, _ := json.Marshal(s.Spec.Template.Spec)
+				return container(s).Command[0] == "valkey-server" && strings.Count(string(text), "valkey-cli") == 2 &&
+					!strings.Contains(string(text), "redis-cli")
+			}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			if s := set(c.change); !c.holds(s) {
@@ -139,7 +148,8 @@ func TestOnlySecretsKnowTheCertificate(t *testing.T) {
 	first, second := fixture.IdentityOf(fixture.Issue(by)), fixture.IdentityOf(fixture.Issue(by))
 	others := func(i config.Identity) string {
 		var all strings.Builder
-		for _, child := range Desired(Inputs{Redis: withMaster(fixture.Secured(""), "a-0"), Spec: config.Resolve(fixture.Secured("")), Credentials: fixture.Passwords, Image: "redis:x", Identity: i}) {
+		for _, child := range Desired(Inputs{Redis: withMaster(fixture.Secured(""), "a-0"), Spec: config.Resolve(fixture.Secured("")),
+			Credentials: fixture.Passwords, Image: "redis:x", Identity: i}) {
 			if *child.GetKind() != "Secret" || *child.GetName() == "a-files" {
 				text, _ := json.Marshal(child)
 				all.Write(text)
@@ -157,12 +167,15 @@ func TestOnlySecretsKnowTheCertificate(t *testing.T) {
 
 func TestBinding(t *testing.T) {
 	i := fixture.IdentityOf(fixture.Issue(authority.New("one")))
-	plain := bindingSecret(Inputs{Redis: withMaster(fixture.Sized(3), "a-0"), Spec: config.Resolve(fixture.Sized(3)), Credentials: fixture.Passwords, Identity: config.Identity{}}).Data
+	plain := bindingSecret(Inputs{Redis: withMaster(fixture.Sized(3), "a-0"), Spec: config.Resolve(fixture.Sized(3)),
+		Credentials: fixture.Passwords, Identity: config.Identity{}}).Data
 	if string(plain["uri"]) != "redis://default:app-secret@a..svc:6379" || plain["ssl"] != nil || plain["ca.crt"] != nil {
 		t.Errorf("in the clear: %s", plain)
 	}
-	over := bindingSecret(Inputs{Redis: fixture.Secured(""), Spec: config.Resolve(fixture.Secured("")), Credentials: fixture.Passwords, Identity: i}).Data
-	if string(over["uri"]) != "rediss://default:app-secret@a.ns.svc:6379" || string(over["ssl"]) != "true" || string(over["ca.crt"]) != string(i.Authorities) {
+	over := bindingSecret(Inputs{Redis: fixture.Secured(""), Spec: config.Resolve(fixture.Secured("")), Credentials: fixture.Passwords,
+		Identity: i}).Data
+	if string(over["uri"]) != "rediss://default:app-secret@a.ns.svc:6379" || string(over["ssl"]) != "true" ||
+		string(over["ca.crt"]) != string(i.Authorities) {
 		t.Errorf("over TLS: %s", over)
 	}
 	if len(over) != len(plain)+2 {
@@ -177,7 +190,8 @@ func TestNoStatefulSetDeletesData(t *testing.T) {
 			r := fixture.Sized(3)
 			r.Spec.Hibernate, r.Spec.Storage = hibernate, &cachev1alpha1.RedisStorage{Retention: retention}
 			got := statefulSet(Inputs{Redis: r, Spec: config.Resolve(r)}).Spec.PersistentVolumeClaimRetentionPolicy
-			if *got.WhenDeleted != appsv1.RetainPersistentVolumeClaimRetentionPolicyType || *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType {
+			if *got.WhenDeleted != appsv1.RetainPersistentVolumeClaimRetentionPolicyType ||
+				*got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType {
 				t.Errorf("%s, hibernate: %t: %+v", retention, hibernate, got)
 			}
 		}

@@ -18,8 +18,9 @@ import (
 func keptInputs(r *cachev1alpha1.Redis) Inputs {
 	c := Inputs{
 		Redis: r,
-		Spec:  config.Resolve(r), Credentials: fixture.Passwords, Settings: config.Settings{Live: config.Resolve(r).LiveDirectives(0)}, Replicas: config.Resolve(r).Size,
-		Image: cmp.Or(r.Spec.Image, "redis:x"), // what runs is kept
+		Spec:  config.Resolve(r), Credentials: fixture.Passwords, Settings: config.Settings{Live: config.Resolve(r).LiveDirectives(0)},
+		Replicas: config.Resolve(r).Size,
+		Image:    cmp.Or(r.Spec.Image, "redis:x"), // what runs is kept
 	}
 	if r.Spec.Storage != nil {
 		c.VolumeSize = r.Spec.Storage.Size

@@ -39,7 +39,8 @@ func TestANetworkPolicyLetsTheNodesAndTheOperatorIn(t *testing.T) {
 	if operator.PodSelector == nil || len(operator.PodSelector.MatchLabels) == 0 {
 		t.Fatalf("the operator's: %v", operator)
 	}
-	if namespace := operator.NamespaceSelector; namespace == nil || !maps.Equal(namespace.MatchLabels, map[string]string{"kubernetes.io/metadata.name": "operators"}) {
+	if namespace := operator.NamespaceSelector; namespace == nil ||
+		!maps.Equal(namespace.MatchLabels, map[string]string{"kubernetes.io/metadata.name": "operators"}) {
 		t.Errorf("its labels are let in from %v, where anybody may bear them", namespace)
 	}
 	labels := manager.Spec.Template.Labels

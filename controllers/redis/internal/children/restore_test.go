@@ -35,11 +35,13 @@ func TestRestorePod(t *testing.T) {
 	if got := mountsOf(fetch); fetch.Image != "operator:1" || !slices.Equal(got, []string{backup.StoreSecretDir, backup.ScratchDir}) {
 		t.Errorf("%s has %v", fetch.Image, got)
 	}
-	if got := mountsOf(serve); serve.Image != "redis:8" || !slices.Equal(got, []string{config.FilesDir, config.CertificatesDir, config.SocketDir, backup.ScratchDir}) {
+	if got := mountsOf(serve); serve.Image != "redis:8" ||
+		!slices.Equal(got, []string{config.FilesDir, config.CertificatesDir, config.SocketDir, backup.ScratchDir}) {
 		t.Errorf("%s has %v", serve.Image, got)
 	}
 	if pod.Spec.RestartPolicy != corev1.RestartPolicyNever || *pod.Spec.AutomountServiceAccountToken || len(pod.Spec.Containers) != 1 ||
-		len(serve.Env)+len(serve.EnvFrom)+len(fetch.Env)+len(fetch.EnvFrom) > 0 || !slices.Equal(pod.Spec.ImagePullSecrets, r.Spec.ImagePullSecrets) {
+		len(serve.Env)+len(serve.EnvFrom)+len(fetch.Env)+len(fetch.EnvFrom) > 0 ||
+		!slices.Equal(pod.Spec.ImagePullSecrets, r.Spec.ImagePullSecrets) {
 		t.Errorf("%+v", pod.Spec)
 	}
 }
@@ -65,9 +67,9 @@ func TestWhatARestorePodFetches(t *testing.T) {
 			backup.Task{Folder: "ns/nightly", Item: item, Choose: &backup.Choice{}}},
 		{"the one that is named, verified or not", func(b *commonv1.BackupReference) { b.Item, b.AllowUnverified = item, true }, "",
 			backup.Task{Folder: "ns/nightly", Item: item, Choose: &backup.Choice{AllowUnverified: true}}},
-		{"the one on record", func(*commonv1.BackupReference) {}, item,
+		{"the recorded one", func(*commonv1.BackupReference) {}, item,
 			backup.Task{Folder: "ns/nightly", Item: item, Choose: &backup.Choice{}}},
-		{"the one on record, whatever is named now", func(b *commonv1.BackupReference) { b.Item = another }, item,
+		{"the recorded one, whatever is named now", func(b *commonv1.BackupReference) { b.Item = another }, item,
 			backup.Task{Folder: "ns/nightly", Item: item, Choose: &backup.Choice{}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

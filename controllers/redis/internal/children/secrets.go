@@ -15,18 +15,20 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// filesSecret holds what the servers read. That contains a password, so it is a Secret. The passwords beside the
-// files are not mounted: they are copies, so that losing one of two Secrets locks nobody out.
+// filesSecret holds what the servers read. That contains a password, so it is a Secret. The passwords next to the
+// files are not mounted: they are copies, so that losing one of two Secrets locks no one out.
 func filesSecret(in Inputs) *corev1ac.SecretApplyConfiguration {
 	return newSecret(in, in.Spec.FilesName(), corev1.SecretTypeOpaque, map[string]string{
-		config.ConfKey: in.Spec.RedisConf(in.Credentials, in.Settings), config.UsersKey: config.UsersACL(in.Credentials), config.SettingsKey: in.Settings.Text(),
-		wire.Operator: in.Credentials.Operator, wire.Replication: in.Credentials.Replication, backup.RedisUser: in.Credentials.Backup})
+		config.ConfKey: in.Spec.RedisConf(in.Credentials, in.Settings), config.UsersKey: config.UsersACL(in.Credentials),
+		config.SettingsKey: in.Settings.Text(),
+		wire.Operator:      in.Credentials.Operator, wire.Replication: in.Credentials.Replication, backup.RedisUser: in.Credentials.Backup})
 }
 
 // systemSecret holds the passwords that only the operator and the servers use, and until when former passwords
 // of the applications are accepted.
 func systemSecret(in Inputs) *corev1ac.SecretApplyConfiguration {
-	values := map[string]string{wire.Operator: in.Credentials.Operator, wire.Replication: in.Credentials.Replication, backup.RedisUser: in.Credentials.Backup}
+	values := map[string]string{wire.Operator: in.Credentials.Operator, wire.Replication: in.Credentials.Replication,
+		backup.RedisUser: in.Credentials.Backup}
 	if text := in.Credentials.RetiredJSON(); text != "" {
 		values[config.RetiredKey] = text
 	}
@@ -48,18 +50,18 @@ func backupSecret(in Inputs) *corev1ac.SecretApplyConfiguration {
 
 // bindingSecret holds what an application needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service.
 func bindingSecret(in Inputs) *corev1ac.SecretApplyConfiguration {
-	host, told := in.Spec.ServiceHost(), in.Credentials.Published
-	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, wire.Port), User: url.UserPassword(config.Application, told.Password)}
+	host, reported := in.Spec.ServiceHost(), in.Credentials.Published
+	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, wire.Port), User: url.UserPassword(config.Application, reported.Password)}
 	values := map[string]string{
-		"type": "redis", "username": config.Application, "password": told.Password, "host": host, "port": strconv.Itoa(wire.Port)}
+		"type": "redis", "username": config.Application, "password": reported.Password, "host": host, "port": strconv.Itoa(wire.Port)}
 	if in.Spec.TLS {
 		uri.Scheme = "rediss"
 		values["ssl"], values[pki.CACertKey] = "true", string(in.Identity.Authorities)
 	}
 	values["uri"] = uri.String()
 	made := newSecret(in, in.Spec.BindingName(), corev1.SecretTypeBasicAuth, values)
-	if told.From != "" {
-		made.WithAnnotations(map[string]string{config.AnnotationFrom: told.From})
+	if reported.From != "" {
+		made.WithAnnotations(map[string]string{config.AnnotationFrom: reported.From})
 	}
 	return made
 }

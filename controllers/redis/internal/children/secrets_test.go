@@ -35,11 +35,13 @@ func TestTheSecretOfBackupsNamesItsRedis(t *testing.T) {
 
 func TestRecalledAtEveryStage(t *testing.T) {
 	wanted := fixture.Started("old", "s").ChooseLogin("s", "new", fixture.Drawn)
-	told := wanted.Publish(true)
-	counted, _ := told.StartOverlap(fixture.Noon)
-	for name, c := range map[string]config.Credentials{"wanted": wanted, "told": told, "counted": counted, "over": counted.DropExpired(fixture.Noon.Add(config.PasswordOverlap))} {
+	reported := wanted.Publish(true)
+	counted, _ := reported.StartOverlap(fixture.Noon)
+	for name, c := range map[string]config.Credentials{"wanted": wanted, "reported": reported, "counted": counted,
+		"over": counted.DropExpired(fixture.Noon.Add(config.PasswordOverlap))} {
 		got := config.CredentialsIn(storedSecrets(c)).ChooseLogin("s", "new", fixture.Drawn)
-		if got.Operator != c.Operator || got.Replication != c.Replication || got.Backup != c.Backup || got.Published != c.Published || got.Wanted != c.Wanted ||
+		if got.Operator != c.Operator || got.Replication != c.Replication || got.Backup != c.Backup || got.Published != c.Published ||
+			got.Wanted != c.Wanted ||
 			got.AcceptedDigest() != c.AcceptedDigest() || got.RetiredJSON() != c.RetiredJSON() {
 			t.Errorf("%s: %+v, want %+v", name, got, c)
 		}
@@ -56,7 +58,8 @@ func TestARotationIsRecalledAtEveryStage(t *testing.T) {
 	stages := []config.Credentials{fixture.Started("app", ""), first, counted, used, ending, over}
 	for i, now := range stages {
 		binding, system, files := storedSecrets(now)
-		if got := config.CredentialsIn(binding, system, files); got.Operator != now.Operator || got.Replication != now.Replication || got.Backup != now.Backup || got.Rotation != now.Rotation {
+		if got := config.CredentialsIn(binding, system, files); got.Operator != now.Operator || got.Replication != now.Replication ||
+			got.Backup != now.Backup || got.Rotation != now.Rotation {
 			t.Errorf("stage %d: %+v, want %+v", i, got, now)
 		}
 		if i == 0 {
@@ -64,9 +67,11 @@ func TestARotationIsRecalledAtEveryStage(t *testing.T) {
 		}
 		before := stages[i-1]
 		_, formerSystem, formerFiles := storedSecrets(before)
-		for half, got := range map[string]config.Credentials{"files": config.CredentialsIn(binding, formerSystem, files), "system": config.CredentialsIn(binding, system, formerFiles)} {
+		for half, got := range map[string]config.Credentials{"files": config.CredentialsIn(binding, formerSystem, files),
+			"system": config.CredentialsIn(binding, system, formerFiles)} {
 			if !slices.Contains(before.OperatorDigests(), config.Digest(got.Operator)) {
-				t.Errorf("stage %d, of which only the Secret %s is written: the operator logs in with %q, which no server accepts", i, half, got.Operator)
+				t.Errorf("stage %d, of which only the Secret %s is written: the operator logs in with %q, which no server accepts", i, half,
+					got.Operator)
 			}
 		}
 	}
@@ -76,13 +81,14 @@ func TestRecalledFromWhatIsLeft(t *testing.T) {
 	counted, _ := fixture.Started("old", "s").ChooseLogin("s", "new", fixture.Drawn).Publish(true).StartOverlap(fixture.Noon)
 	b, s, f := storedSecrets(counted)
 	lost := corev1.Secret{}
-	forged := corev1.Secret{Data: map[string][]byte{"_operator": []byte("forged"), "_replication": []byte("forged"), "_backup": []byte("forged"),
+	forged := corev1.Secret{Data: map[string][]byte{"_operator": []byte("forged"), "_replication": []byte("forged"),
+		"_backup":         []byte("forged"),
 		config.RetiredKey: []byte(`[{"digest":"x\nuser evil on nopass +@all"}]`)}}
 	for _, c := range []struct {
-		reason                 string
-		binding, system, files corev1.Secret
-		operator, backup, told string
-		accepted               []string
+		reason                     string
+		binding, system, files     corev1.Secret
+		operator, backup, reported string
+		accepted                   []string
 	}{
 		{"all", b, s, f, "op", "dump", "new", []string{"old", "new"}},
 		{"the system's is lost", b, lost, f, "op", "dump", "new", []string{"old", "new"}},
@@ -94,7 +100,7 @@ func TestRecalledFromWhatIsLeft(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			got := config.CredentialsIn(c.binding, c.system, c.files)
-			if got.Operator != c.operator || got.Backup != c.backup || got.Published.Password != c.told {
+			if got.Operator != c.operator || got.Backup != c.backup || got.Published.Password != c.reported {
 				t.Errorf("got %+v", got)
 			}
 			if !slices.Equal(got.AcceptedDigests(), fixture.DigestsOf(c.accepted...)) {

@@ -18,7 +18,7 @@ type Certificates struct {
 	TLSConfig *tls.Config
 }
 
-// IdentityIn reads the identity from a user's Secret, or says what has to be mended.
+// IdentityIn reads the identity from a user's Secret, or says what has to be repaired.
 func (s Spec) IdentityIn(data map[string][]byte, now time.Time) (Identity, string) {
 	return pki.FromSecret(s.TLSSecret, data, []string{s.ServiceHost()}, s.ClientAuth != cachev1alpha1.RedisClientAuthNone, now)
 }

@@ -23,7 +23,8 @@ func TestOnlyWhereCertificatesAreAskedForIsOursOneForClients(t *testing.T) {
 		cachev1alpha1.RedisClientAuthOptional: "tls.clientAuth",
 		cachev1alpha1.RedisClientAuthRequired: "tls.clientAuth",
 	} {
-		if _, got := Resolve(Secured(auth)).IdentityIn(forServers, time.Now()); !strings.Contains(got, problem) || (got == "") != (problem == "") {
+		if _, got := Resolve(Secured(auth)).IdentityIn(forServers, time.Now()); !strings.Contains(got, problem) ||
+			(got == "") != (problem == "") {
 			t.Errorf("%q: got %q, want %q", auth, got, problem)
 		}
 	}
@@ -44,7 +45,7 @@ func TestPublishedIsReadAsWritten(t *testing.T) {
 	for _, key := range slices.Sorted(maps.Keys(data())) {
 		broken := data()
 		broken[key] = []byte("words")
-		if got := PublishedIn(broken); !got.IsEmpty() && key != TLSConfKey { // which is written anew
+		if got := PublishedIn(broken); !got.IsEmpty() && key != TLSConfKey { // which is written again
 			t.Errorf("with other words in %s it is %v", key, got)
 		}
 	}

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// PasswordOverlap is how long a password is accepted beside the one that replaced it.
+	// PasswordOverlap is how long a password is accepted next to the one that replaced it.
 	PasswordOverlap = passwords.Overlap
-	// MaxRetired bounds the passwords that are accepted beside the current one,
+	// MaxRetired bounds the passwords that are accepted next to the current one,
 	// should somebody change it all the time: the oldest goes first.
 	MaxRetired = 8
 	// MaxPasswordBytes is less than a server reads from a client that has not logged in
@@ -97,16 +97,16 @@ func (c Credentials) ChooseLogin(secretName, password string, generate func() st
 	case secretName != "" && password != "":
 		c.Wanted = AppLogin{Password: password, From: secretName}
 	}
-	for _, one := range []*string{&c.Operator, &c.Replication, &c.Backup} {
-		if *one == "" {
-			*one = generate()
+	for _, item := range []*string{&c.Operator, &c.Replication, &c.Backup} {
+		if *item == "" {
+			*item = generate()
 		}
 	}
 	return c
 }
 
 // Publish makes the wanted password the published one; the caller has seen that every node accepts it. It retires the one
-// before, unless there was never a master: then nobody can be using it.
+// before, unless there was never a master: then no one can be using it.
 func (c Credentials) Publish(hadMaster bool) Credentials {
 	if old := c.Published.Password; hadMaster && old != "" && old != c.Wanted.Password {
 		c.Retired = append(slices.Clone(c.Retired), retiredPassword{Digest: Digest(old)})
@@ -235,7 +235,7 @@ func acceptedBy(users string) []string {
 	return hashes
 }
 
-// PasswordIn returns the password, or tells people what they have to mend.
+// PasswordIn returns the password, or shows people what they have to repair.
 func PasswordIn(name string, data map[string][]byte) (password, problem string) {
 	return passwords.FromSecret(name, data, MaxPasswordBytes)
 }

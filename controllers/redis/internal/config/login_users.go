@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// loginUser returns the user as which a node logs in to its master. A pod that is created anew
+// loginUser returns the user as which a node logs in to its master. A pod that is created again
 // has the same user as the one before, with another password.
 func loginUser(name string) string { return loginUserOf(Ordinal(name)) }
 

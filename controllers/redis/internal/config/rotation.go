@@ -29,7 +29,7 @@ type OwnPasswords struct {
 
 // Rotation is a change of the operator's own passwords that a human asked for. First every server accepts the next ones as well
 // as those in use; then the next ones are used; then the former ones are dropped. Each stage is in the Secrets before the next
-// begins, so that any operator can log in to any server, and any server that restarts is logged in to.
+// starts, so that any operator can log in to any server, and any server that restarts is logged in to.
 type Rotation struct {
 	Request string       `json:"request"`         // digest of the annotation's value
 	Other   OwnPasswords `json:"other,omitzero"`  // accepted too: the next ones, or the former ones once the next are used

@@ -35,7 +35,8 @@ func uses(c Credentials, after time.Duration) bool {
 
 func TestTheFirstStageOfARotation(t *testing.T) {
 	c := rotating()
-	if c.Operator != "op" || !slices.Equal(c.OperatorDigests(), DigestsOf("op", "drawn")) || !slices.Equal(c.BackupDigests(), DigestsOf("dump", "drawn")) {
+	if c.Operator != "op" || !slices.Equal(c.OperatorDigests(), DigestsOf("op", "drawn")) ||
+		!slices.Equal(c.BackupDigests(), DigestsOf("dump", "drawn")) {
 		t.Errorf("at first both are accepted, and the former are used: %+v", c)
 	}
 	if uses(c, 24*FilesOverlap) || c.RecheckAfter(Noon) != 0 {
@@ -45,7 +46,7 @@ func TestTheFirstStageOfARotation(t *testing.T) {
 		t.Error("the next are used before kubelets have the files, or the former are dropped")
 	}
 	if busy := c.StartRotation("later", Drawn); busy.Rotation != c.Rotation {
-		t.Error("one rotation begins before another has ended")
+		t.Error("one rotation starts before another has ended")
 	}
 }
 
@@ -53,7 +54,7 @@ func TestTheSecondStageOfARotation(t *testing.T) {
 	first := counted(t, rotating())
 	c, used := first.UseNext(Noon.Add(FilesOverlap))
 	if !used || c.Operator != "drawn" || c.Replication != "drawn" || c.Backup != "drawn" || c.AcceptedDigest() != first.AcceptedDigest() {
-		t.Errorf("the next are used, and servers need not be told again: %+v", c)
+		t.Errorf("the next are used, and servers need not be informed again: %+v", c)
 	}
 	if uses(c, 24*FilesOverlap) || drops(c, 24*FilesOverlap) {
 		t.Error("the former are dropped before the next are known to be in the Secrets")
@@ -72,7 +73,8 @@ func TestTheSecondStageOfARotation(t *testing.T) {
 
 // An object that is created with the annotation has never had other passwords.
 func TestFirstPasswordsAreNotRotated(t *testing.T) {
-	if c := (Credentials{}).StartRotation("now", Drawn).ChooseLogin("", "", Drawn); c.Rotation.IsUnderWay() || c.StartRotation("now", Drawn).Rotation.IsUnderWay() {
+	if c := (Credentials{}).StartRotation("now", Drawn).ChooseLogin("", "", Drawn); c.Rotation.IsUnderWay() ||
+		c.StartRotation("now", Drawn).Rotation.IsUnderWay() {
 		t.Errorf("got %+v", c.Rotation)
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // setCredentialsInSync says whether all nodes that answer accept what the Secrets
-// say. What no pass will mend by itself needs a human.
+// say. What no pass will repair by itself needs a human.
 func setCredentialsInSync(list *[]metav1.Condition, generation int64, s topology.Situation, c config.Credentials) {
 	reason, message := credentialsState(s, c)
 	if reason == commonv1.ReasonPasswordsAccepted && omitUntilFirstReply(list, commonv1.ConditionCredentialsInSync, s.World) {
@@ -46,7 +46,7 @@ func credentialsState(s topology.Situation, c config.Credentials) (reason, messa
 	switch last := c.OverlapEnd(); {
 	case len(locked) > 0 && serving:
 		return commonv1.ReasonReadmitting, strings.Join(topology.NamesOf(locked), ", ") +
-			" does not know the operator's password and is started anew once all others are in sync"
+			" does not know the operator's password and is restarted once all others are in sync"
 	case len(locked) > 0:
 		return commonv1.ReasonLockedOut, lockedOutMessage(s, locked)
 	case c.Problem != "":
@@ -55,7 +55,7 @@ func credentialsState(s topology.Situation, c config.Credentials) (reason, messa
 		return commonv1.ReasonPasswordRefused, strings.Join(topology.NamesOf(refusing), ", ") +
 			" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"
 	case c.IsUnpublished() || s.Count(topology.Node.HasOldPasswords) > 0:
-		return commonv1.ReasonRotating, "the nodes are being told the passwords that the Secrets say"
+		return commonv1.ReasonRotating, "the nodes are being informed the passwords that the Secrets say"
 	case c.Rotation.IsUnderWay():
 		return commonv1.ReasonRotating, rotationMessage(s, c.Rotation)
 	case !last.IsZero():
@@ -80,7 +80,7 @@ func rotationMessage(s topology.Situation, r config.Rotation) string {
 	return message
 }
 
-// lockedOutMessage tells a human how to regain a set that serves and cannot be commanded. Nothing is deleted
+// lockedOutMessage reports a human how to regain a set that serves and cannot be commanded. Nothing is deleted
 // here: what the processes hold in memory may be nowhere else.
 func lockedOutMessage(s topology.Situation, locked []topology.Node) string {
 	out := fmt.Sprintf("%s does not know the operator's password: applications are served, and no failover is possible. "+
@@ -89,5 +89,5 @@ func lockedOutMessage(s topology.Situation, locked []topology.Node) string {
 		return out + ". Without it, copy the data to another Redis with the applications' password before you delete a pod: it is in memory alone"
 	}
 	return out + fmt.Sprintf(", or let the last master come back from its volume: delete pod %s, annotate this object with %s=%d, "+
-		"and the others are started anew one by one", s.Status.Master, cachev1alpha1.RedisAllowUnsafePromotion, s.Status.Epoch)
+		"and the others are restarted one by one", s.Status.Master, cachev1alpha1.RedisAllowUnsafePromotion, s.Status.Epoch)
 }

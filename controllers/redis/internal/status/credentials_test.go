@@ -32,16 +32,27 @@ func TestCredentialsInSync(t *testing.T) {
 	}{
 		{"all is well", fixture.Started("p", ""), func(*fixture.Scene) {}, commonv1.ReasonPasswordsAccepted, "", true, false},
 		{"two are accepted", overlapping, func(*fixture.Scene) {}, commonv1.ReasonPasswordsOverlap, "2026-01-02T12:05:00Z", true, false},
-		{"a node is not told yet", fixture.Started("p", ""), func(s *fixture.Scene) { s.Nodes[1].PasswordsUnknown = true }, commonv1.ReasonRotating, "", false, false},
-		{"applications are not", fixture.Started("p", "").ChooseLogin("s", "new", fixture.Drawn), func(*fixture.Scene) {}, commonv1.ReasonRotating, "", false, false},
-		{"the operator's passwords are rotated", rotating, func(*fixture.Scene) {}, commonv1.ReasonRotating, "used from 2026-01-02T12:02:00Z on", false, false},
-		{"a rotation waits for a node", rotating, func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[2]) }, commonv1.ReasonRotating, "once these nodes answer and accept them: a-2", false, false},
-		{"the former ones of the operator are still accepted", ending, func(*fixture.Scene) {}, commonv1.ReasonRotating, "accepted until 2026-01-02T12:01:00Z", false, false},
-		{"a node refuses", fixture.Started("p", ""), func(s *fixture.Scene) { s.Nodes[1].PasswordsUnknown, s.Nodes[1].RefusesPasswords = true, true },
+		{"a node is not reported yet", fixture.Started("p", ""), func(s *fixture.Scene) { s.Nodes[1].PasswordsUnknown = true },
+			commonv1.ReasonRotating, "", false, false},
+		{"applications are not", fixture.Started("p", "").ChooseLogin("s", "new", fixture.Drawn), func(*fixture.Scene) {},
+			commonv1.ReasonRotating, "", false, false},
+		{"the operator's passwords are rotated", rotating, func(*fixture.Scene) {}, commonv1.ReasonRotating, "used from 2026-01-02T12:02:00Z on",
+			false, false},
+		{"a rotation waits for a node", rotating, func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[2]) }, commonv1.ReasonRotating,
+			"once these nodes answer and accept them: a-2", false, false},
+		{"the former ones of the operator are still accepted", ending, func(*fixture.Scene) {}, commonv1.ReasonRotating,
+			"accepted until 2026-01-02T12:01:00Z", false, false},
+		{"a node refuses", fixture.Started("p", ""), func(s *fixture.Scene) {
+			s.Nodes[1].PasswordsUnknown, s.Nodes[1].RefusesPasswords = true,
+				true
+		},
 			commonv1.ReasonPasswordRefused, "a-1", false, true},
-		{"the user's Secret is lost", lost, func(*fixture.Scene) {}, commonv1.ReasonSecretUnusable, `auth.secretName: there is no Secret "s"`, false, true},
-		{"a replica is locked out", fixture.Started("p", ""), func(s *fixture.Scene) { fixture.AuthFailed(&s.Nodes[1]) }, commonv1.ReasonReadmitting, "a-1", false, false},
-		{"the master is", fixture.Started("p", ""), func(s *fixture.Scene) { fixture.AuthFailed(&s.Nodes[0]) }, commonv1.ReasonLockedOut, "it is in memory alone", false, true},
+		{"the user's Secret is lost", lost, func(*fixture.Scene) {}, commonv1.ReasonSecretUnusable, `auth.secretName: there is no Secret "s"`,
+			false, true},
+		{"a replica is locked out", fixture.Started("p", ""), func(s *fixture.Scene) { fixture.AuthFailed(&s.Nodes[1]) },
+			commonv1.ReasonReadmitting, "a-1", false, false},
+		{"the master is", fixture.Started("p", ""), func(s *fixture.Scene) { fixture.AuthFailed(&s.Nodes[0]) }, commonv1.ReasonLockedOut,
+			"it is in memory alone", false, true},
 		{"the master is, with a volume", fixture.Started("p", ""), func(s *fixture.Scene) { volumes(s); fixture.AuthFailed(&s.Nodes[0]) },
 			commonv1.ReasonLockedOut, "delete pod a-0, annotate this object with " + cachev1alpha1.RedisAllowUnsafePromotion + "=7", false, true},
 	} {
@@ -59,7 +70,7 @@ func TestCredentialsInSync(t *testing.T) {
 	}
 }
 
-// An operator that has just started tells the nodes once more what they accept. That changes no condition of an object at rest.
+// An operator that has just started reports the nodes once more what they accept. That changes no condition of an object at rest.
 func TestARestartedOperatorChangesNoCondition(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -70,14 +81,17 @@ func TestARestartedOperatorChangesNoCondition(t *testing.T) {
 	}{
 		{"all was well", metav1.ConditionTrue, fixture.Started("p", ""), true, metav1.ConditionTrue},
 		{"something was not", metav1.ConditionFalse, fixture.Started("p", ""), true, metav1.ConditionFalse},
-		{"the password has changed since", metav1.ConditionTrue, fixture.Started("p", "").ChooseLogin("s", "new", fixture.Drawn), true, metav1.ConditionFalse},
-		{"a rotation is under way", metav1.ConditionTrue, fixture.Started("p", "").StartRotation("now", fixture.Drawn), true, metav1.ConditionFalse},
-		{"this operator told the nodes other passwords", metav1.ConditionTrue, fixture.Started("p", ""), false, metav1.ConditionFalse},
+		{"the password has changed since", metav1.ConditionTrue, fixture.Started("p", "").ChooseLogin("s", "new", fixture.Drawn), true,
+			metav1.ConditionFalse},
+		{"a rotation is under way", metav1.ConditionTrue, fixture.Started("p", "").StartRotation("now", fixture.Drawn), true,
+			metav1.ConditionFalse},
+		{"this operator given the nodes other passwords", metav1.ConditionTrue, fixture.Started("p", ""), false, metav1.ConditionFalse},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := fixture.Healthy(3)
 			s.Nodes[1].PasswordsUnknown, s.Nodes[1].PasswordsUnsent = true, c.unsent
-			before := metav1.Condition{Type: commonv1.ConditionCredentialsInSync, Status: c.before, Reason: commonv1.ReasonPasswordsAccepted, Message: "before"}
+			before := metav1.Condition{Type: commonv1.ConditionCredentialsInSync, Status: c.before, Reason: commonv1.ReasonPasswordsAccepted,
+				Message: "before"}
 			list := []metav1.Condition{before}
 			setCredentialsInSync(&list, s.Generation+1, s.Situation(), c.keys)
 			if got := list[0]; got.Status != c.want || (got == before) != (c.want == metav1.ConditionTrue) {
@@ -88,7 +102,7 @@ func TestARestartedOperatorChangesNoCondition(t *testing.T) {
 }
 
 // TestNothingIsInSyncBeforeAServerAnswers is what may not be believed of a set that never
-// started, whatever was amiss before; what was once True stays.
+// started, whatever was wrong before; what was once True stays.
 func TestNothingIsInSyncBeforeAServerAnswers(t *testing.T) {
 	s := fixture.WithVolumes(fixture.Healthy(3))
 	for i := range s.Nodes {

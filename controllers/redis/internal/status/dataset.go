@@ -6,7 +6,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// EndsDataset reports whether a promotion ends the data set that the status is about, so that another one begins: it starts
+// EndsDataset reports whether a promotion ends the data set that the status is about, so that another one starts: it starts
 // without what there was, or from other data. A failover, a switchover and a start from the newest volumes continue it.
 func EndsDataset(status *cachev1alpha1.RedisStatus, s topology.Step) bool {
 	switch {

@@ -20,7 +20,7 @@ func TestADatasetEnds(t *testing.T) {
 		unsafe bool
 		want   bool
 	}{
-		{"the first start begins the first data set, and ends none", first, commonv1.ReasonForming, false, false},
+		{"the first start starts the first data set, and ends none", first, commonv1.ReasonForming, false, false},
 		{"nor does the first start whose operator ended in the middle", interrupted, commonv1.ReasonForming, false, false},
 		{"a new object on the volumes of a former one continues with its data", first, commonv1.ReasonRecovering, false, false},
 		{"a set that wakes continues with its data", asleep, commonv1.ReasonRecovering, false, false},
@@ -36,7 +36,7 @@ func TestADatasetEnds(t *testing.T) {
 		{"a switchover continues with all data", serving, commonv1.ReasonSwitchoverRequested, false, false},
 		{"a rollout does, too", serving, commonv1.ReasonMasterOutdated, false, false},
 		{"a history that the record does not know is chosen by a human", serving, commonv1.ReasonRecordOutdated, true, true},
-		{"a backup that is restored begins a data set", first, commonv1.ReasonRestored, false, true},
+		{"a backup that is restored starts a data set", first, commonv1.ReasonRestored, false, true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			step := topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}, Reason: c.why, Unsafe: c.unsafe}

@@ -33,7 +33,8 @@ var problems = []struct {
 	{"the certificate's Secret is of no use", commonv1.ReasonSecretUnusable + " tls", func(_ *fixture.Scene, s *Seen) {
 		s.Certificates.Problem = "there is no Secret"
 	}},
-	{"a volume may not grow", commonv1.ReasonRefusedByServer, func(scene *fixture.Scene, _ *Seen) { scene.GrowthRefusal = "storage.size: no" }},
+	{"a volume may not grow", commonv1.ReasonRefusedByServer,
+		func(scene *fixture.Scene, _ *Seen) { scene.GrowthRefusal = "storage.size: no" }},
 	{"volumes do not shrink", commonv1.ReasonInvalidSpec, func(_ *fixture.Scene, s *Seen) {
 		s.Set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 		s.Set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = fixture.StorageOf("2Gi")

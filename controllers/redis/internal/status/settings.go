@@ -31,12 +31,12 @@ func setSettingsInSync(list *[]metav1.Condition, generation int64, s topology.Si
 	case len(pending) > 0:
 		message := strings.Join(pending, ", ") + ": to be set on the running servers"
 		say(commonv1.ReasonApplyingSettings, message)
-		if s.Count(topology.Node.Answers) > 0 { // or there is more amiss
+		if s.Count(topology.Node.Answers) > 0 { // or there is more wrong
 			conditions.Set(list, generation, commonv1.ConditionReady, false, commonv1.ReasonRollingOut, message)
 			conditions.Set(list, generation, commonv1.ConditionProgressing, true, commonv1.ReasonRollingOut, message)
 		}
 	case len(waiting) > 0:
-		say(commonv1.ReasonRollingOut, fmt.Sprintf("%s: until their pods are made anew, %s run as before; all other settings are live",
+		say(commonv1.ReasonRollingOut, fmt.Sprintf("%s: until their pods are recreated, %s run as before; all other settings are live",
 			strings.Join(waiting, ", "), strings.Join(pods, ", ")))
 	case omitUntilFirstReply(list, commonv1.ConditionSettingsInSync, s.World):
 	default:

@@ -21,13 +21,13 @@ func TestSettingsInSync(t *testing.T) {
 		ready  bool
 	}{
 		{"all is in step", func(*fixture.Scene) {}, "SettingsApplied: every server", true},
-		{"not known yet what a process was told", func(s *fixture.Scene) { s.Nodes[1].SettingsUnknown = true }, "SettingsApplied", true},
+		{"not known yet what a process was reported", func(s *fixture.Scene) { s.Nodes[1].SettingsUnknown = true }, "SettingsApplied", true},
 		{"on its way", func(s *fixture.Scene) { s.Spec.Config = fixture.OneDirective("hz", "20") }, "ApplyingSettings: config.hz:", false},
 		{"persistence is", func(s *fixture.Scene) { s.Settings.Live[config.AppendOnly] = "no" }, "ApplyingSettings: persistence:", false},
 		{"waiting for pods", func(s *fixture.Scene) {
 			s.Spec.Config = fixture.OneDirective("databases", "5")
 			s.Nodes[1].RestartSettings = config.Resolve(s.Redis).RestartSettings(s.Settings)
-		}, "RollingOut: config.databases: until their pods are made anew, a-0, a-2", false},
+		}, "RollingOut: config.databases: until their pods are recreated, a-0, a-2", false},
 		{"refused", func(s *fixture.Scene) {
 			s.Spec.Config = fixture.OneDirective("hz", "abc")
 			s.Nodes[1].RefusedSettings = map[string]string{"hz": "ERR no integer"}

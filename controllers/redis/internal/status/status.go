@@ -103,7 +103,7 @@ func setBlocked(list *[]metav1.Condition, generation int64, next topology.Step) 
 	}
 }
 
-// omitUntilFirstReply removes a condition that is not true yet while no server answers, as it would tell of
+// omitUntilFirstReply removes a condition that is not true yet while no server answers, as it would report
 // none, and reports whether it did.
 func omitUntilFirstReply(list *[]metav1.Condition, conditionType string, w topology.World) bool {
 	if w.Count(topology.Node.Answers) > 0 || meta.IsStatusConditionTrue(*list, conditionType) {
@@ -127,7 +127,7 @@ var failoverMessages = map[string]string{
 	commonv1.ReasonReplicasInSync:       "losing the master now would lose no confirmed write",
 }
 
-// setSplitBrain names the nodes that take writes beside each other. The wrong ones are fenced within the pass,
+// setSplitBrain names the nodes that take writes next to each other. The wrong ones are fenced within the pass,
 // where there is a record of who is right.
 func setSplitBrain(list *[]metav1.Condition, generation int64, w topology.World, next topology.Step) {
 	masters := topology.NamesOf(w.Where(func(m topology.Node) bool { return m.Answers() && m.Master }))
@@ -149,20 +149,22 @@ func setDiskErrors(list *[]metav1.Condition, generation int64, w topology.World)
 		return
 	}
 	conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonDiskError, fmt.Sprintf(
-		"%s cannot write to disk and refuses writes: free space on its volume, or let storage.size grow; its log has the cause", strings.Join(full, ", ")))
+		"%s cannot write to disk and refuses writes: free space on its volume, or let storage.size grow; its log has the cause",
+		strings.Join(full, ", ")))
 }
 
-// setUnreadable names the nodes whose answers make no sense. They count as silent.
+// setUnreadable names the nodes whose answers cannot be parsed. They count as silent.
 func setUnreadable(list *[]metav1.Condition, generation int64, w topology.World) {
-	var told []string
+	var reported []string
 	for _, m := range w.Nodes {
 		if m.Unreadable != "" {
-			told = append(told, m.Name+": "+m.Unreadable)
+			reported = append(reported, m.Name+": "+m.Unreadable)
 		}
 	}
-	if len(told) > 0 {
+	if len(reported) > 0 {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonUnreadableReply, fmt.Sprintf(
-			"what answers at these nodes does not answer as a Redis or Valkey server does, and counts as silent (%s): check spec.image", strings.Join(told, "; ")))
+			"what answers at these nodes does not answer as a Redis or Valkey server does, and counts as silent (%s): check spec.image",
+			strings.Join(reported, "; ")))
 	}
 }
 

@@ -23,17 +23,18 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 		given              func(*fixture.Scene)
 	}{
 		{"a second master", commonv1.ConditionSplitBrain, "a-0 and a-2 take writes", func(s *fixture.Scene) { s.Nodes[2].Master = true }},
-		{"masters of which none is on record", commonv1.ConditionSplitBrain, "no record says which is right", func(s *fixture.Scene) {
+		{"masters of which none is recorded", commonv1.ConditionSplitBrain, "no record says which is right", func(s *fixture.Scene) {
 			s.Nodes[1].Master = true
 			s.Status.Replication = nil
 		}},
-		{"what awaits a decision, a full disk and too small a size or not", commonv1.ConditionDegraded, "annotate this object", func(s *fixture.Scene) {
-			fixture.Refused(&s.Nodes[0])
-			fixture.FencedAt(&s.Nodes[1], 90)
-			fixture.MakeSilent(&s.Nodes[2])
-			s.Nodes[1].Misconf = true
-			s.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("1Gi")}
-		}},
+		{"what awaits a decision, a full disk and too small a size or not", commonv1.ConditionDegraded, "annotate this object",
+			func(s *fixture.Scene) {
+				fixture.Refused(&s.Nodes[0])
+				fixture.FencedAt(&s.Nodes[1], 90)
+				fixture.MakeSilent(&s.Nodes[2])
+				s.Nodes[1].Misconf = true
+				s.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("1Gi")}
+			}},
 		{"a full disk", commonv1.ConditionDegraded, "a-1 cannot write to disk", func(s *fixture.Scene) { s.Nodes[1].Misconf = true }},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -41,17 +42,17 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 			set := &appsv1.StatefulSet{}
 			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = fixture.StorageOf("2Gi")
-			told := func() (bool, string) {
+			reported := func() (bool, string) {
 				next := s.Situation().Plan()
 				list := New(s.Redis, Seen{Situation: s.Situation(), Next: next, Set: set}).Conditions
 				got := meta.FindStatusCondition(list, c.kind)
 				return got.Status == "True", got.Message
 			}
-			if is, message := told(); is {
+			if is, message := reported(); is {
 				t.Errorf("of a healthy set: %s", message)
 			}
 			c.given(s)
-			if is, message := told(); !is || !strings.Contains(message, c.says) {
+			if is, message := reported(); !is || !strings.Contains(message, c.says) {
 				t.Errorf("%t: %s", is, message)
 			}
 		})
@@ -59,11 +60,11 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 }
 
 // What a script does to the master is said once: the message is the same for as long as it lasts.
-func TestABusyMasterIsTold(t *testing.T) {
+func TestABusyMasterIsReported(t *testing.T) {
 	s := fixture.Healthy(3)
 	fixture.MakeErroring(&s.Nodes[0], wire.Busy)
 	s.Nodes[0].ErroringSince = fixture.Noon
-	told := func(after time.Duration) metav1.Condition {
+	reported := func(after time.Duration) metav1.Condition {
 		s.Nodes[0].ErroringFor = after
 		next := s.Situation().Plan()
 		status := New(s.Redis, Seen{Situation: s.Situation(), Next: next, Set: &appsv1.StatefulSet{}})
@@ -72,7 +73,7 @@ func TestABusyMasterIsTold(t *testing.T) {
 		}
 		return *meta.FindStatusCondition(status.Conditions, commonv1.ConditionAvailable)
 	}
-	first, later := told(time.Second), told(time.Hour)
+	first, later := reported(time.Second), reported(time.Hour)
 	if first.Status != metav1.ConditionFalse || first.Reason != commonv1.ReasonMasterBusy {
 		t.Errorf("got %s %s", first.Status, first.Reason)
 	}
@@ -86,13 +87,14 @@ func TestABusyMasterIsTold(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsTold(t *testing.T) {
+func TestWhatCannotBeReadIsReported(t *testing.T) {
 	s := fixture.Healthy(3)
 	s.Nodes[2].View = wire.View{Answer: wire.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
 	list := s.Status.Conditions
 	setUnreadable(&list, s.Generation, s.World)
 	c := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
-	if c == nil || c.Reason != commonv1.ReasonUnreadableReply || !strings.Contains(c.Message, `(a-2: run_id in INFO is "x", not 40 hexadecimal digits)`) {
+	if c == nil || c.Reason != commonv1.ReasonUnreadableReply ||
+		!strings.Contains(c.Message, `(a-2: run_id in INFO is "x", not 40 hexadecimal digits)`) {
 		t.Errorf("got %+v", c)
 	}
 	calm := fixture.Healthy(3).Status.Conditions

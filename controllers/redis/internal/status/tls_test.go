@@ -26,10 +26,14 @@ func TestCertificatesInSync(t *testing.T) {
 		says     string
 		degraded bool
 	}{
-		{"all is well", config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: published}}, func(*fixture.Scene) {}, "True CertificatesLoaded", "", false},
-		{"a node is late", config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: published}}, func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[1]) }, "False Reloading", "a-1", false},
-		{"the next is about to be published", config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: renewed}}, func(*fixture.Scene) {}, "False Reloading", "authority", false},
-		{"the Secret is of no use", config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: published, Problem: "there is no Secret"}}, func(*fixture.Scene) {},
+		{"all is well", config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: published}}, func(*fixture.Scene) {},
+			"True CertificatesLoaded", "", false},
+		{"a node is late", config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: published}},
+			func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[1]) }, "False Reloading", "a-1", false},
+		{"the next is about to be published", config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: renewed}},
+			func(*fixture.Scene) {}, "False Reloading", "authority", false},
+		{"the Secret is of no use", config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: published,
+			Problem: "there is no Secret"}}, func(*fixture.Scene) {},
 			"False SecretUnusable", "tls.secretName: there is no Secret", true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

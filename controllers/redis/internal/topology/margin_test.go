@@ -23,7 +23,7 @@ func TestMargin(t *testing.T) {
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
 		}, 1},
 		{"which the spec no longer asks for", 3, func(s *Scene) { s.Status.Replication.EffectiveMinReplicas = 2 }, 0},
-		{"nobody is in sync", 3, LinksDown, -1},
+		{"no one is in sync", 3, LinksDown, -1},
 		{"there is no master", 3, func(s *Scene) { MakeSilent(&s.Nodes[0]) }, -1},
 	} {
 		s := Healthy(c.size)

@@ -34,7 +34,7 @@ const (
 //   - a promotion that was made is recorded before anything is judged by the record;
 //   - the record may be older than what the servers do, so a newer master is adopted before any is fenced;
 //   - a second master takes writes that will be lost, so it is fenced before anything that can wait;
-//   - an operator that reaches nobody concludes nothing;
+//   - an operator that reaches no one concludes nothing;
 //   - hibernation comes before the master is judged, as it fences the master itself.
 func (s Situation) Plan() Step {
 	rep := s.Status.Replication
@@ -58,7 +58,7 @@ func (s Situation) Plan() Step {
 	if len(usurpers) > 0 {
 		return Step{Do: Fence, NodeNames: NamesOf(usurpers), Message: "only one may be master", Reason: commonv1.ReasonSeveralMasters}
 	}
-	if s.reachesNobody() {
+	if s.reachesNoOne() {
 		return Step{Do: Block, Reason: commonv1.ReasonOperatorCannotReachPods,
 			Message:      fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", s.Name, wire.Port),
 			RequeueAfter: time.Second}
@@ -87,9 +87,9 @@ func (s Situation) untilLost() time.Duration {
 	return 10 * ShortRequeue
 }
 
-// reachesNobody reports whether the operator reaches no server at all: that tells something about its own way to
+// reachesNoOne reports whether the operator reaches no server at all: that says something about its own way to
 // them, and nothing about them.
-func (s Situation) reachesNobody() bool {
+func (s Situation) reachesNoOne() bool {
 	silent := s.Where(func(m Node) bool { return m.Answer == wire.Silent && m.SilentFor >= s.SilenceLimit })
 	return len(silent) > 1 && len(silent) == len(s.Nodes) && s.Ghost == nil
 }
@@ -102,8 +102,9 @@ func (s Situation) formSet() Step {
 	case 1:
 		return Step{Do: RecordMaster, NodeNames: NamesOf(masters), Message: "it is the only master"}
 	default:
-		return Step{Do: Block, Reason: commonv1.ReasonSeveralMasters, Message: fmt.Sprintf("%s are masters, and no record says which is right; compare their data, and delete the pods of all but one",
-			strings.Join(NamesOf(masters), " and "))}
+		return Step{Do: Block, Reason: commonv1.ReasonSeveralMasters,
+			Message: fmt.Sprintf("%s are masters, and no record says which is right; compare their data, and delete the pods of all but one",
+				strings.Join(NamesOf(masters), " and "))}
 	}
 	if erroring := s.erroringNodes(); len(erroring) > 0 {
 		return waitForErroring(erroring)
@@ -139,7 +140,7 @@ func (s Situation) maintain(master Node) Step {
 		return Step{Do: RecordMaster, NodeNames: []string{master.Name}, Message: "it serves"}
 	}
 	for _, decide := range []func(Node) (Step, bool){
-		s.askAboutSuperseded,   // nothing is done for a master that the others may have gone on without
+		s.askAboutSuperseded,   // nothing is done for a master that the others may have continued without
 		s.lowerMinReplicas,     // too high a W refuses writes
 		s.replaceCutOffMaster,  // so does a master that its replicas do not hear
 		s.switchoverIfNeeded,   // a master that must go is replaced while it still serves
@@ -156,7 +157,7 @@ func (s Situation) maintain(master Node) Step {
 		s.restartLockedOut,     // deletes pods: one at a time, and while all others are well
 		s.rollOutdated,         // deletes pods, and repairs nothing
 		s.updateCertificates,   // the kubelet may take a minute to bring the files: nothing waits behind it for long
-		s.expelUnrecorded,      // a replica that is not on record and still follows: an earlier release may have let it in
+		s.expelUnrecorded,      // a replica that is not recorded and still follows: an earlier release may have let it in
 		s.changePersistence,    // writes all data to disk, which can wait
 		s.endRestore,           // it only takes memory
 		s.waitForRoute,         // what is left can wait until kube-proxy has taken in the last change
@@ -215,7 +216,7 @@ func (s Situation) unansweredNodes() []string {
 	})
 }
 
-// usurpers are the masters beside the one of record.
+// usurpers are the masters next to the recorded one.
 func (s Situation) usurpers() []Node {
 	return s.Where(func(m Node) bool {
 		return m.Answers() && m.Master && !m.IsProcess(s.Status.Replication.Master)

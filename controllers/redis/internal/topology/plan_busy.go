@@ -20,7 +20,8 @@ const ErroringSwitchoverWait = 30 * time.Second
 func (s Situation) judgeErroringMaster(m Node) (masterState, string) {
 	evidence := fmt.Sprintf("%s lives and answers %s", m.Name, m.ErrorCode)
 	if m.ErroringFor >= ErroringSwitchoverWait && s.canReplaceErroring() {
-		return masterLost, fmt.Sprintf("%s for %s, and annotation %s asks for %s", evidence, ErroringSwitchoverWait, cachev1alpha1.RedisSwitchover, *s.SwitchoverTo)
+		return masterLost, fmt.Sprintf("%s for %s, and annotation %s asks for %s", evidence, ErroringSwitchoverWait,
+			cachev1alpha1.RedisSwitchover, *s.SwitchoverTo)
 	}
 	return masterUnsure, evidence
 }
@@ -39,7 +40,7 @@ func (s Situation) canReplaceErroring() bool {
 	return safe && slices.Contains(NamesOf(ready), target.Name) && s.isWanted(target)
 }
 
-// isErroringMaster reports whether the master of record lives and answers with an error only. It is replaced only if a human
+// isErroringMaster reports whether the recorded master lives and answers with an error only. It is replaced only if a human
 // asks for that.
 func (s Situation) isErroringMaster() bool {
 	p := s.Status.Replication.Master
@@ -59,5 +60,6 @@ func waitForErroring(nodes []Node) Step {
 		described = append(described, fmt.Sprintf("%s (%s)", m.Name, m.ErrorCode))
 	}
 	return Step{Do: Wait, RequeueAfter: 10 * ShortRequeue,
-		Message: "these nodes live and answer with an error only, so they may be master or have the newest data: " + strings.Join(described, ", ")}
+		Message: "these nodes live and answer with an error only, so they may be master or have the newest data: " +
+			strings.Join(described, ", ")}
 }

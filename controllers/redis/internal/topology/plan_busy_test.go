@@ -29,8 +29,10 @@ func ask(s *Scene, pod string) {
 func TestBusy(t *testing.T) {
 	rows := []planRow{
 		{"a master that is busy with a script stays", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, 10*time.Second) }, Wait, nil},
-		{"a master that is busy for an hour stays, though no replica hears it", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, time.Hour) }, Wait, nil},
-		{"a busy master stays also when its container is said to have ended", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, time.Hour); s.Nodes[0].Stopped = true }, Wait, nil},
+		{"a master that is busy for an hour stays, though no replica hears it", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, time.Hour) }, Wait,
+			nil},
+		{"a busy master stays also when its container is said to have ended", 3,
+			func(s *Scene) { keepBusy(&s.Nodes[0], s, time.Hour); s.Nodes[0].Stopped = true }, Wait, nil},
 		{"a busy master stays when its replicas are fenced", 3, func(s *Scene) {
 			keepBusy(&s.Nodes[0], s, time.Hour)
 			FenceReplicas(s, 90, 95)
@@ -56,16 +58,20 @@ func TestBusy(t *testing.T) {
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.Nodes[2].PodUID, To: "a-0"}
 			Detach(s, 2)
 		}, Wait, nil},
-		{"a busy replica may hold what the others lack", 3, func(s *Scene) { Refused(&s.Nodes[0]); FenceReplicas(s, 90, 95); MakeErroring(&s.Nodes[2], wire.Busy) }, Block, nil},
-		{"a busy replica may hold the latest data when all others have restarted", 3, func(s *Scene) { RestartAll(s); s.Nodes[0].Keys = 1; MakeErroring(&s.Nodes[2], wire.Busy) }, Block, nil},
+		{"a busy replica may hold what the others lack", 3,
+			func(s *Scene) { Refused(&s.Nodes[0]); FenceReplicas(s, 90, 95); MakeErroring(&s.Nodes[2], wire.Busy) }, Block, nil},
+		{"a busy replica may hold the latest data when all others have restarted", 3,
+			func(s *Scene) { RestartAll(s); s.Nodes[0].Keys = 1; MakeErroring(&s.Nodes[2], wire.Busy) }, Block, nil},
 		{"without a record a busy server may be the master", 3, func(s *Scene) {
 			s.Status.Replication = nil
 			RestartAll(s)
 			MakeErroring(&s.Nodes[1], wire.Busy)
 		}, Wait, nil},
 
-		{"a human who asks for another master waits for the script", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait-1); ask(s, "a-1") }, Wait, nil},
-		{"but not for longer than the limit", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait); ask(s, "a-1") }, Fence, []string{"a-1", "a-2"}},
+		{"a human who asks for another master waits for the script", 3,
+			func(s *Scene) { keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait-1); ask(s, "a-1") }, Wait, nil},
+		{"but not for longer than the limit", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait); ask(s, "a-1") }, Fence,
+			[]string{"a-1", "a-2"}},
 		{"a busy master that is replaced is waited for once the others are fenced", 3, func(s *Scene) {
 			keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait)
 			ask(s, "a-1")
@@ -98,11 +104,12 @@ func TestBusy(t *testing.T) {
 			keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait)
 			MakeErroring(&s.Nodes[0], code)
 			ask(s, "a-1")
-		}, Fence, []string{"a-1", "a-2"}}, planRow{"once the pod is gone, a server that answers " + code + " there proves nothing", 3, func(s *Scene) {
-			keepBusy(&s.Nodes[0], s, time.Minute)
-			MakeErroring(&s.Nodes[0], code)
-			Orphan(s)
-		}, Fence, []string{"a-1", "a-2"}})
+		}, Fence, []string{"a-1", "a-2"}}, planRow{"once the pod is gone, a server that answers " + code + " there proves nothing", 3,
+			func(s *Scene) {
+				keepBusy(&s.Nodes[0], s, time.Minute)
+				MakeErroring(&s.Nodes[0], code)
+				Orphan(s)
+			}, Fence, []string{"a-1", "a-2"}})
 	}
 	testPlan(t, healthy, rows)
 }

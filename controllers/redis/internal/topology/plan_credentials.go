@@ -2,7 +2,7 @@ package topology
 
 import "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 
-// updatePasswords tells the Secrets' passwords to nodes that may not accept them yet: all of them when a
+// updatePasswords reports the Secrets' passwords to nodes that may not accept them yet: all of them when a
 // password changes, and each new process, which may have started from an older file.
 func (s Situation) updatePasswords(Node) (Step, bool) {
 	behind := s.Where(func(m Node) bool { return m.HasOldPasswords() && !m.RefusesPasswords })
@@ -28,7 +28,7 @@ func (s Situation) EveryNodeAccepts() bool {
 		s.Count(func(m Node) bool { return m.Answer != wire.Reached || m.PasswordsUnknown }) == 0
 }
 
-// LoginsSent reports whether every replica on record was given its login at the master that serves.
+// LoginsSent reports whether every replica recorded was given its login at the master that serves.
 func (s Situation) LoginsSent() bool {
 	if _, serving := s.ServingMaster(); !serving {
 		return false

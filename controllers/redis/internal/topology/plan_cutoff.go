@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// ReconnectTime is how long a master must be cut off before it is replaced: a replica that was just told to follow
-	// takes up to a second to connect. LastIO cannot tell, as it goes on from before that command.
+	// ReconnectTime is how long a master must be cut off before it is replaced: a replica that was just asked to follow
+	// takes up to a second to connect. LastIO cannot show, as it continues from before that command.
 	ReconnectTime = time.Second
 )
 
@@ -34,7 +34,7 @@ func (s Situation) replaceCutOffMaster(master Node) (Step, bool) {
 }
 
 // deafReplicas returns the replicas that no longer hear the master, if it is to be replaced: too few hear it to confirm a
-// write, and the deaf ones hold every confirmed write and are enough to go on. Otherwise it returns none.
+// write, and the deaf ones hold every confirmed write and are enough to continue. Otherwise it returns none.
 func (s Situation) deafReplicas(master Node) []Node {
 	needed := int(s.Status.Replication.EffectiveMinReplicas)
 	deaf := s.Where(func(m Node) bool { return s.isMember(m) && m.isDeafTo(master) })
@@ -47,12 +47,12 @@ func (s Situation) deafReplicas(master Node) []Node {
 
 // isDeafTo reports whether a replica that had the master's stream no longer hears it. One that waits for a full copy, or
 // is being sent one, still has a way to the master.
-func (m Node) isDeafTo(master Node) bool {
-	return m.Answers() && m.Follows(master.Address) && m.ReplID == master.ReplID && !m.Deleting && m.LastIO >= recentIO &&
-		!m.Syncing && !slices.Contains(master.Copying, m.Address)
+func (n Node) isDeafTo(master Node) bool {
+	return n.Answers() && n.Follows(master.Address) && n.ReplID == master.ReplID && !n.Deleting && n.LastIO >= recentIO &&
+		!n.Syncing && !slices.Contains(master.Copying, n.Address)
 }
 
-// IsCutOff reports whether the master of record may have to be replaced because its replicas do not hear it.
+// IsCutOff reports whether the recorded master may have to be replaced because its replicas do not hear it.
 func (s Situation) IsCutOff() bool {
 	rep := s.Status.Replication
 	if rep == nil {
@@ -62,7 +62,7 @@ func (s Situation) IsCutOff() bool {
 	return master.IsProcess(rep.Master) && master.Master && len(s.deafReplicas(master)) > 0
 }
 
-// candidatesWithoutCutOffMaster returns the candidates but the master of record, if that was fenced because its replicas
+// candidatesWithoutCutOffMaster returns the candidates but the recorded master, if that was fenced because its replicas
 // did not hear it, and if the rest hold every confirmed write. Once the promotion is recorded, the two epochs are equal,
 // and the rule ends.
 func (s Situation) candidatesWithoutCutOffMaster(candidates []Node) []Node {
@@ -70,9 +70,9 @@ func (s Situation) candidatesWithoutCutOffMaster(candidates []Node) []Node {
 	if last == nil || last.Reason != commonv1.ReasonMasterCutOff || last.Epoch != s.Status.Epoch || rep.Epoch == s.Status.Epoch {
 		return nil
 	}
-	beside := slices.DeleteFunc(slices.Clone(candidates), func(m Node) bool { return m.IsProcess(rep.Master) })
-	if safe, _ := s.isSafe(beside); !safe {
+	alongside := slices.DeleteFunc(slices.Clone(candidates), func(m Node) bool { return m.IsProcess(rep.Master) })
+	if safe, _ := s.isSafe(alongside); !safe {
 		return nil
 	}
-	return beside
+	return alongside
 }

@@ -31,9 +31,12 @@ func steppedDown(s *Scene, offsets ...int64) {
 
 func TestCutOffMaster(t *testing.T) {
 	testPlan(t, healthy, []planRow{
-		{"it steps down for the replica that has most", 3, func(s *Scene) { cutOffFromMaster(s, 3*time.Second, 1, 2); s.Nodes[2].Offset = 101 }, StepDown, []string{"a-2"}},
-		{"also when the connections have ended", 3, func(s *Scene) { cutOffFromMaster(s, 3*time.Second, 1, 2); LinksDown(s) }, StepDown, []string{"a-1"}},
-		{"it is given its time", 3, func(s *Scene) { cutOffFromMaster(s, 3*time.Second, 1); cutOffFromMaster(s, 2500*time.Millisecond, 2) }, Wait, nil},
+		{"it steps down for the replica that has most", 3, func(s *Scene) { cutOffFromMaster(s, 3*time.Second, 1, 2); s.Nodes[2].Offset = 101 },
+			StepDown, []string{"a-2"}},
+		{"also when the connections have ended", 3, func(s *Scene) { cutOffFromMaster(s, 3*time.Second, 1, 2); LinksDown(s) }, StepDown,
+			[]string{"a-1"}},
+		{"it is given its time", 3, func(s *Scene) { cutOffFromMaster(s, 3*time.Second, 1); cutOffFromMaster(s, 2500*time.Millisecond, 2) }, Wait,
+			nil},
 		{"the time is the user's", 3, func(s *Scene) {
 			cutOffFromMaster(s, 9*time.Second, 1, 2)
 			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](10)}
@@ -54,19 +57,20 @@ func TestCutOffMaster(t *testing.T) {
 			s.Status.Replication.EffectiveMinReplicas, s.Nodes[0].MinReplicas = 0, 0
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](0)}
 		}, Idle, nil},
-		{"nobody would follow the only other", 2, func(s *Scene) { cutOffFromMaster(s, time.Hour, 1) }, Idle, nil},
+		{"no one would follow the only other", 2, func(s *Scene) { cutOffFromMaster(s, time.Hour, 1) }, Idle, nil},
 		{"a confirmed write may be with the one that cannot be asked", 5, func(s *Scene) {
 			cutOffFromMaster(s, time.Hour, 1, 2)
 			MakeSilent(&s.Nodes[3])
 			MakeSilent(&s.Nodes[4])
 		}, Wait, nil},
-		{"one that is sent its data has a way to it", 3, func(s *Scene) { cutOffFromMaster(s, time.Hour, 1, 2); LinksDown(s); s.Nodes[1].Syncing = true }, Wait, nil},
+		{"one that is sent its data has a way to it", 3,
+			func(s *Scene) { cutOffFromMaster(s, time.Hour, 1, 2); LinksDown(s); s.Nodes[1].Syncing = true }, Wait, nil},
 		{"or waits for them to be written", 3, func(s *Scene) {
 			cutOffFromMaster(s, time.Hour, 1, 2)
 			LinksDown(s)
 			s.Nodes[0].Copying = []string{s.Nodes[1].Address, s.Nodes[2].Address}
 		}, Wait, nil},
-		{"told to follow a moment ago, they are yet to come", 3, func(s *Scene) {
+		{"asked to follow a moment ago, they are yet to come", 3, func(s *Scene) {
 			cutOffFromMaster(s, time.Hour, 1, 2)
 			s.CutOffFor = 900 * time.Millisecond
 		}, Wait, nil},
@@ -86,8 +90,10 @@ func TestCutOffMaster(t *testing.T) {
 			MakeSilent(&s.Nodes[3])
 			MakeSilent(&s.Nodes[4])
 		}, Promote, []string{"a-0"}},
-		{"nor when it was fenced for something else", 3, func(s *Scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Reason = commonv1.ReasonMasterLost }, Promote, []string{"a-0"}},
-		{"nor for that before it became master", 3, func(s *Scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Epoch = 7 }, Promote, []string{"a-0"}},
+		{"nor when it was fenced for something else", 3,
+			func(s *Scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Reason = commonv1.ReasonMasterLost }, Promote, []string{"a-0"}},
+		{"nor for that before it became master", 3, func(s *Scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Epoch = 7 }, Promote,
+			[]string{"a-0"}},
 		{"one that was not fenced after all serves", 3, func(s *Scene) {
 			s.Status.Epoch, s.Status.TargetMaster = 8, "a-1"
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: 8, From: "a-0", To: "a-1", Reason: commonv1.ReasonMasterCutOff}

@@ -12,14 +12,14 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// masterState is what is known of the master of record.
+// masterState is what is known of the recorded master.
 type masterState int
 
 const (
 	masterUnsure  masterState = iota // it does not answer, which proves nothing
 	masterServing                    // it takes writes
 	masterDead                       // its process is proven gone, or fenced
-	masterLost                       // it cannot be asked, and nobody hears it
+	masterLost                       // it cannot be asked, and no one hears it
 )
 
 // recentIO is twice repl-ping-replica-period: a replica that had nothing from its master for longer does not
@@ -30,7 +30,7 @@ const recentIO = 2 * time.Second
 // master stops taking writes after MaxLag, which it checks once a second.
 func (s Situation) LostMasterWait() time.Duration { return s.MaxLag + time.Second }
 
-// judgeMaster tells the state of the master of record, and why. A closed connection or a time-out is a reason to
+// judgeMaster reports the state of the recorded master, and why. A closed connection or a time-out is a reason to
 // look and never evidence; only what is listed here is.
 func (s Situation) judgeMaster() (masterState, string) {
 	p := s.Status.Replication.Master
@@ -39,9 +39,9 @@ func (s Situation) judgeMaster() (masterState, string) {
 	case m.IsProcess(p) && m.Master:
 		return masterServing, ""
 	case m.IsProcess(p) && s.hearsOtherMaster(m):
-		return masterUnsure, fmt.Sprintf("%s follows %s, which is not on record", p.Name, m.MasterHost)
+		return masterUnsure, fmt.Sprintf("%s follows %s, which is not recorded", p.Name, m.MasterHost)
 	case m.IsProcess(p):
-		return masterDead, "the master was fenced: it takes no writes and follows nobody"
+		return masterDead, "the master was fenced: it takes no writes and follows no one"
 	case s.Ghost == nil && m.PodUID == p.PodUID && m.Answer == wire.Reached:
 		return masterDead, "the master was restarted: its run id is another"
 	case s.Ghost != nil && m.Answer == wire.Reached:
@@ -98,8 +98,8 @@ func (s Situation) failover(evidence string, mayServe bool) Step {
 		return Step{Do: Wait, Message: evidence, RequeueAfter: min(limit-s.FencedFor, 10*ShortRequeue)}
 	}
 	candidates, reason := s.candidates(), commonv1.ReasonMasterLost
-	if beside := s.candidatesWithoutCutOffMaster(candidates); len(beside) > 0 {
-		candidates, reason = beside, commonv1.ReasonMasterCutOff
+	if alongside := s.candidatesWithoutCutOffMaster(candidates); len(alongside) > 0 {
+		candidates, reason = alongside, commonv1.ReasonMasterCutOff
 	} else if s.isErroringMaster() {
 		reason = commonv1.ReasonSwitchoverRequested
 	}
@@ -115,13 +115,13 @@ func (s Situation) failover(evidence string, mayServe bool) Step {
 	}
 	if !safe && !s.isUnsafeAllowed() {
 		return Step{Do: Block, Message: fmt.Sprintf("%s; %s. %s",
-			evidence, count, s.howToAllow("Waiting for the missing nodes; to go on without what only they hold"))}
+			evidence, count, s.howToAllow("Waiting for the missing nodes; to continue without what only they hold"))}
 	}
 	return Step{Do: Promote, NodeNames: []string{candidates[0].Name}, Reason: reason, Evidence: evidence, Unsafe: !safe}
 }
 
-// candidates are the fenced processes, on record or not, that have all that was confirmed before the record's
-// history. Those of that history come first, the furthest of them first: within one history, whoever is further
+// candidates are the fenced processes, recorded or not, that have all that was confirmed before the record's
+// history. Those of that history come first, the furthest of them first: within one history, anyone who is further
 // lacks nothing that others have.
 func (s Situation) candidates() []Node {
 	rep := s.Status.Replication
@@ -155,7 +155,8 @@ func (s Situation) isSafe(candidates []Node) (bool, string) {
 		}
 	}
 	w := s.requiredConfirmations()
-	return fenced+w > all, fmt.Sprintf("%d of %d replicas that may have confirmed the last writes are there, and %d are needed to be sure", fenced, all, all-w+1)
+	return fenced+w > all, fmt.Sprintf("%d of %d replicas that may have confirmed the last writes are there, and %d are needed to be sure",
+		fenced, all, all-w+1)
 }
 
 // requiredConfirmations is how many members have every confirmed write. If the spec asks for fewer than the
@@ -164,7 +165,7 @@ func (s Situation) requiredConfirmations() int {
 	return int(max(1, min(s.Status.Replication.EffectiveMinReplicas, s.MinReplicas)))
 }
 
-// howToAllow tells a human how to allow an unsafe promotion.
+// howToAllow reports a human how to allow an unsafe promotion.
 func (s Situation) howToAllow(purpose string) string {
 	return fmt.Sprintf("%s, annotate this object with %s=%d", purpose, cachev1alpha1.RedisAllowUnsafePromotion, s.Status.Epoch)
 }
@@ -173,14 +174,14 @@ func (s Situation) isUnsafeAllowed() bool {
 	return s.UnsafePromotionEpoch == strconv.FormatInt(s.Status.Epoch, 10)
 }
 
-// recoverSet begins again from what the nodes hold, when no process is left that
+// recoverSet starts again from what the nodes hold, when no process is left that
 // ran with the master's history.
 func (s Situation) recoverSet(evidence string) Step {
 	rep := s.Status.Replication
 	if unconfirmed := s.Where(Node.IsUnconfirmed); len(unconfirmed) > 0 {
 		return waitForConfirmation(unconfirmed)
 	}
-	begin, missing := Step{Do: Promote, Reason: commonv1.ReasonRecovering, Evidence: evidence}, s.unansweredNodes()
+	start, missing := Step{Do: Promote, Reason: commonv1.ReasonRecovering, Evidence: evidence}, s.unansweredNodes()
 	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
 		m, ok := s.Find(p.Name)
 		if !ok || m.PodUID != p.PodUID || m.Stopped || m.Answer == wire.Refused || m.Answer == wire.Reached {
@@ -191,14 +192,14 @@ func (s Situation) recoverSet(evidence string) Step {
 		}
 		if !s.isUnsafeAllowed() {
 			return Step{Do: Block, RequeueAfter: 10 * ShortRequeue, Message: fmt.Sprintf("%s; %s may hold the latest writes and cannot be asked. %s",
-				evidence, p.Name, s.howToAllow("Waiting for it; to go on without what only it holds"))}
+				evidence, p.Name, s.howToAllow("Waiting for it; to continue without what only it holds"))}
 		}
-		begin.Unsafe = true
+		start.Unsafe = true
 		missing = slices.DeleteFunc(missing, func(name string) bool { return name == p.Name })
 	}
-	if next, ok := s.promoteFromVolumes(begin, missing); ok {
+	if next, ok := s.promoteFromVolumes(start, missing); ok {
 		return next
 	}
-	begin.NodeNames, begin.Reason = []string{s.Where(Node.Answers)[0].Name}, commonv1.ReasonDatasetLost
-	return begin
+	start.NodeNames, start.Reason = []string{s.Where(Node.Answers)[0].Name}, commonv1.ReasonDatasetLost
+	return start
 }

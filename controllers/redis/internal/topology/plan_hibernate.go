@@ -1,20 +1,21 @@
 package topology
 
-// IsHibernated reports whether nobody takes writes and nobody is to, so that the pods may go. A set that wakes
-// begins again from its volumes, as one made anew does.
+// IsHibernated reports whether no one takes writes and no one is to, so that the pods may go. A set that wakes
+// starts again from its volumes, as one recreated does.
 func (s Situation) IsHibernated() bool {
 	return s.Hibernate && s.Status.Replication == nil
 }
 
 // hibernateIfAsked ends the writes, waits until every follower has them all, and then saves that there is no
-// master. What is amiss is mended first: a set does not go to sleep with a lost master, or with servers that do
+// master. What is wrong is repaired first: a set does not go to sleep with a lost master, or with servers that do
 // not keep data as the spec says by now.
 func (s Situation) hibernateIfAsked() (Step, bool) {
 	p := s.Status.Replication.Master
 	master := s.RecordedMaster(p)
 	outdated := s.Where(func(m Node) bool { return m.Outdated })
 	switch {
-	case !s.Hibernate || s.Ghost != nil || !master.IsProcess(p) || master.Loading || len(outdated) > 0 || master.Master && !s.isPersistenceApplied():
+	case !s.Hibernate || s.Ghost != nil || !master.IsProcess(p) || master.Loading || len(outdated) > 0 || master.Master &&
+		!s.isPersistenceApplied():
 		return Step{}, false
 	case master.Master:
 		return Step{Do: Fence, NodeNames: []string{master.Name}, Message: "spec.hibernate is true"}, true
@@ -24,7 +25,8 @@ func (s Situation) hibernateIfAsked() (Step, bool) {
 	}
 	lagging := s.Where(func(m Node) bool { return m.InSync(master) && m.Offset < master.Offset })
 	if len(lagging) > 0 {
-		return Step{Do: Wait, NodeNames: NamesOf(lagging), Message: "spec.hibernate is true: the last writes are on their way", RequeueAfter: ShortRequeue}, true
+		return Step{Do: Wait, NodeNames: NamesOf(lagging), Message: "spec.hibernate is true: the last writes are on their way",
+			RequeueAfter: ShortRequeue}, true
 	}
 	return Step{Do: EndMastership, NodeNames: []string{master.Name}, Message: "spec.hibernate is true"}, true
 }

@@ -20,18 +20,20 @@ func TestGoingToSleep(t *testing.T) {
 	testPlan(t, hibernating, []planRow{
 		{"first the writes end", 3, func(*Scene) {}, Fence, []string{"a-0"}},
 		{"then the last of them arrive", 3, func(s *Scene) { fenced(s); s.Nodes[2].Offset = 99 }, Wait, []string{"a-2"}},
-		{"then nobody is master", 3, fenced, EndMastership, []string{"a-0"}},
+		{"then no one is master", 3, fenced, EndMastership, []string{"a-0"}},
 		{"one that does not hear the master is not waited for", 3, func(s *Scene) {
 			fenced(s)
 			s.Nodes[2].Offset, s.Nodes[2].LinkUp = 99, false
 		}, EndMastership, []string{"a-0"}},
 		{"one that does not answer neither", 3, func(s *Scene) { fenced(s); MakeSilent(&s.Nodes[2]) }, EndMastership, []string{"a-0"}},
-		{"never before the master's volume says so", 3, func(s *Scene) { fenced(s); SetStamp(s, "a-0", 6, Synced) }, StampVolumes, []string{"a-0"}},
+		{"never before the master's volume says so", 3, func(s *Scene) { fenced(s); SetStamp(s, "a-0", 6, Synced) }, StampVolumes,
+			[]string{"a-0"}},
 		{"a lost master is replaced first", 3, func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
 		{"a pod that may not keep data as asked by now is replaced first", 3, Outdated(2), DeletePod, []string{"a-2"}},
-		{"so is a way to keep data that servers have not come to yet", 3, func(s *Scene) { s.Nodes[2].AOF = false }, SetPersistence, []string{"a-2"}},
+		{"so is a way to keep data that servers have not come to yet", 3, func(s *Scene) { s.Nodes[2].AOF = false }, SetPersistence,
+			[]string{"a-2"}},
 		{"or that they would not start with", 3, func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no" }, Wait, nil},
-		{"or were not told", 3, func(s *Scene) { s.Nodes[1].SettingsUnknown = true }, ApplySettings, []string{"a-1"}},
+		{"or were not reported", 3, func(s *Scene) { s.Nodes[1].SettingsUnknown = true }, ApplySettings, []string{"a-1"}},
 		{"a master without a pod hands over first", 3, func(s *Scene) { Orphan(s) }, SwitchOver, []string{"a-1"}},
 		{"a second master is fenced first", 3, func(s *Scene) { fenced(s); s.Nodes[1].Master = true }, Fence, []string{"a-1"}},
 		{"who sleeps is left alone", 3, func(s *Scene) { s.Status.Replication = nil; SilentAll(s) }, Idle, nil},

@@ -11,9 +11,9 @@ import (
 )
 
 // The record is older than what the servers do if the API server was restored from a
-// backup. Then the servers themselves tell who is right.
+// backup. Then the servers themselves say who is right.
 
-// adoptNewerMaster takes a master that is not on record for the right one when enough replicas follow it to
+// adoptNewerMaster takes a master that is not recorded for the right one when enough replicas follow it to
 // confirm writes. A replaced master has so many only after a promotion that a human forced: any other promotion
 // first fences more than N - W of them (see isSafe), and no master lets in replicas that are not on its record.
 func (s Situation) adoptNewerMaster(usurpers []Node) (Step, bool) {
@@ -27,15 +27,17 @@ func (s Situation) adoptNewerMaster(usurpers []Node) (Step, bool) {
 			Evidence: fmt.Sprintf("%s serves and is followed, %s of the record does not", right[0].Name, s.Status.Replication.Master.Name)}, true
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonSeveralMasters, RequeueAfter: 10 * ShortRequeue,
-		Message: fmt.Sprintf("nothing tells which of %s is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the password of that name in Secret %q",
-			strings.Join(NamesOf(s.Where(func(m Node) bool { return m.Answers() && m.Master })), ", "), wire.Port, wire.Operator, s.SystemName())}, true
+			Message: fmt.Sprintf(
+				"nothing says which of %s is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the password of that name in Secret %q",
+				strings.Join(NamesOf(s.Where(func(m Node) bool { return m.Answers() && m.Master })), ", "), wire.Port, wire.Operator, s.SystemName())},
+		true
 }
 
 // wasReplaced reports whether a master is known to be one that was replaced, however many
 // follow it: a human may have allowed a promotion without those that were with it.
 func (s Situation) wasReplaced(m Node) bool {
 	rep := s.Status.Replication
-	if s.RecordedMaster(rep.Master).FormerReplID == m.ReplID || rep.FormerReplID == m.ReplID { // what the one of record went on from
+	if s.RecordedMaster(rep.Master).FormerReplID == m.ReplID || rep.FormerReplID == m.ReplID { // what the recorded one continued from
 		return true
 	}
 	for _, v := range s.Volumes {
@@ -59,8 +61,8 @@ func (s Situation) strayedProcesses(candidates []Node) []Node {
 		known = append(known, m.ReplID, m.FormerReplID, s.Status.Replication.FormerReplID)
 	}
 	strayed := s.Where(func(m Node) bool {
-		beside := slices.ContainsFunc(candidates, func(h Node) bool { return h.FormerReplID != "" && h.FormerReplID == m.FormerReplID })
-		return m.Answers() && m.Pinned && !beside && !slices.Contains(known, m.ReplID)
+		alongside := slices.ContainsFunc(candidates, func(h Node) bool { return h.FormerReplID != "" && h.FormerReplID == m.FormerReplID })
+		return m.Answers() && m.Pinned && !alongside && !slices.Contains(known, m.ReplID)
 	})
 	slices.SortStableFunc(strayed, func(a, b Node) int { return cmp.Compare(b.Offset, a.Offset) })
 	return strayed
@@ -79,7 +81,7 @@ func (s Situation) knownHistories() []string {
 	return known
 }
 
-// askAboutSuperseded asks a human about a master of record that serves while others went on without it, if they
+// askAboutSuperseded asks a human about a recorded master that serves while others continued without it, if they
 // are so many that another may have been promoted in its place, or if one of them has written since.
 func (s Situation) askAboutSuperseded(master Node) (Step, bool) {
 	went, wrote := s.processesThatWentOn(master)
@@ -87,11 +89,11 @@ func (s Situation) askAboutSuperseded(master Node) (Step, bool) {
 	case len(went) == 0, !wrote && len(went) <= len(s.Status.Replication.SyncSet)-s.requiredConfirmations():
 		return Step{}, false // too few: a failover fences more than that (see isSafe)
 	case s.isUnsafeAllowed():
-		return Step{Do: Fence, NodeNames: []string{master.Name}, Message: "others went on without it"}, true
+		return Step{Do: Fence, NodeNames: []string{master.Name}, Message: "others continued without it"}, true
 	}
 	return Step{Do: Block, RequeueAfter: 10 * ShortRequeue, Message: fmt.Sprintf(
-		"%s serves, but %s went on with a history after its own, as after a restore of the API server. %s; to keep the data of %s instead, delete the pods of the others named here",
-		master.Name, strings.Join(NamesOf(went), ", "), s.howToAllow("To go on with what they have"), master.Name)}, true
+		"%s serves, but %s continued with a history after its own, as after a restore of the API server. %s; to keep the data of %s instead, delete the pods of the others named here",
+		master.Name, strings.Join(NamesOf(went), ", "), s.howToAllow("To continue with what they have"), master.Name)}, true
 }
 
 // processesThatWentOn are the processes that live on with a history after the master's own, or with one that
@@ -114,11 +116,12 @@ func (s Situation) processesThatWentOn(master Node) (went []Node, wrote bool) {
 	return went, wrote
 }
 
-// askAboutStrayed asks a human which history to go on with: no offset tells which of two is the later.
+// askAboutStrayed asks a human which history to continue with: no offset says which of two is the later.
 func (s Situation) askAboutStrayed(strayed []Node, evidence string) Step {
 	if s.isUnsafeAllowed() {
 		return Step{Do: Promote, NodeNames: []string{strayed[0].Name}, Reason: commonv1.ReasonRecordOutdated, Evidence: evidence, Unsafe: true}
 	}
-	return Step{Do: Block, RequeueAfter: 10 * ShortRequeue, Message: fmt.Sprintf("%s; %s went on with a history that the record does not know, as after a restore of the API server. %s",
-		evidence, strings.Join(NamesOf(strayed), ", "), s.howToAllow("To go on with what "+strayed[0].Name+" has"))}
+	return Step{Do: Block, RequeueAfter: 10 * ShortRequeue,
+		Message: fmt.Sprintf("%s; %s continued with a history that the record does not know, as after a restore of the API server. %s",
+			evidence, strings.Join(NamesOf(strayed), ", "), s.howToAllow("To continue with what "+strayed[0].Name+" has"))}
 }

@@ -39,21 +39,22 @@ func withMinReplicas(s *Scene, record, spec int32) {
 // The record may be older than the servers, as after a restore of the API server.
 func TestRecordThatMayBeOutdated(t *testing.T) {
 	testPlan(t, healthy, []planRow{
-		{"a master that can confirm writes is the right one", 3, func(s *Scene) { Refused(&s.Nodes[0]); makeLaterMaster(s, 1, 2) }, RecordMaster, []string{"a-1"}},
+		{"a master that can confirm writes is the right one", 3, func(s *Scene) { Refused(&s.Nodes[0]); makeLaterMaster(s, 1, 2) }, RecordMaster,
+			[]string{"a-1"}},
 		{"not one that is followed by too few", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
 			makeLaterMaster(s, 1, 2)
 			s.Nodes[1].MinReplicas = 2
 		}, Fence, []string{"a-1"}},
-		{"nor by nobody, though it asks for none", 3, func(s *Scene) {
+		{"nor by no one, though it asks for none", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
 			makeLaterMaster(s, 1)
 			s.Nodes[1].MinReplicas, s.Nodes[2].LinkUp = 0, false
 		}, Fence, []string{"a-1"}},
-		{"nor while the one of record confirms writes, too", 5, func(s *Scene) { makeLaterMaster(s, 3, 4) }, Block, nil},
-		{"nor while that one needs nobody to confirm", 3, func(s *Scene) { withMinReplicas(s, 0, 0); makeLaterMaster(s, 1, 2) }, Block, nil},
+		{"nor while the recorded one confirms writes, too", 5, func(s *Scene) { makeLaterMaster(s, 3, 4) }, Block, nil},
+		{"nor while that one needs no one to confirm", 3, func(s *Scene) { withMinReplicas(s, 0, 0); makeLaterMaster(s, 1, 2) }, Block, nil},
 		{"but where it can confirm none", 3, func(s *Scene) { makeLaterMaster(s, 1, 2) }, RecordMaster, []string{"a-1"}},
-		{"not one that the master of record went on from, however many follow it", 5, func(s *Scene) {
+		{"not one that the recorded master continued from, however many follow it", 5, func(s *Scene) {
 			makeLaterMaster(s, 1, 2)
 			s.Nodes[0].FormerReplID = NextHistory
 		}, Fence, []string{"a-1"}},
@@ -61,7 +62,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			makeLaterMaster(s, 1, 2)
 			s.Nodes[0].FormerReplID = NextHistory
 		}, Fence, []string{"a-1"}},
-		{"nor the one before the master of record, which does not answer now", 3, func(s *Scene) {
+		{"nor the one before the recorded master, which does not answer now", 3, func(s *Scene) {
 			MakeSilent(&s.Nodes[0])
 			makeLaterMaster(s, 1, 2)
 			s.Status.Replication.FormerReplID = NextHistory
@@ -77,7 +78,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			FenceReplicas(s, 90, 95)
 			s.Nodes[2].ReplID = "elsewhere"
 		}, Block, nil},
-		{"as told", 3, func(s *Scene) {
+		{"as reported", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
 			FenceReplicas(s, 90, 95)
 			s.Nodes[2].ReplID = "elsewhere"
@@ -89,14 +90,14 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			s.Volumes["a-2"] = Volume{Stamp: Stamp{8, "later", Synced}}
 			s.Nodes[2].ReplID = "later"
 		}, Block, nil},
-		{"a fenced master that went on with another history has not all", 3, func(s *Scene) {
+		{"a fenced master that continued with another history has not all", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			s.Nodes[0].Master = false
 			wentOn(&s.Nodes[0])
 			s.Volumes = map[string]Volume{"a-0": {Stamp: Stamp{7, NextHistory, Leading}}} // so the history is known
 			MakeSilent(&s.Nodes[1])
 		}, Block, nil},
-		{"beside a candidate, the one before the record's is the older", 3, func(s *Scene) {
+		{"next to a candidate, the one before the record's is the older", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
 			FenceReplicas(s, 90, 95)
 			s.Status.Replication.FormerReplID, s.Status.Replication.StartOffset = "before", 80
@@ -104,7 +105,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
 		}, Promote, []string{"a-1"}},
 
-		{"a master that so many went on without that they may have elected another", 3, func(s *Scene) {
+		{"a master that so many continued without that they may have elected another", 3, func(s *Scene) {
 			wentOn(&s.Nodes[1])
 			wentOn(&s.Nodes[2])
 		}, Block, nil},
@@ -138,7 +139,7 @@ func TestCountingAfterTheMaster(t *testing.T) {
 		return s
 	}
 	testPlan(t, masterRefuses, []planRow{
-		{"below the offset that the history began with is no candidate", 3, func(s *Scene) {
+		{"below the offset that the history started with is no candidate", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			s.Status.Replication.StartOffset = 99
 		}, Wait, nil},
@@ -146,7 +147,7 @@ func TestCountingAfterTheMaster(t *testing.T) {
 			FenceReplicas(s, 90, 95)
 			s.Status.Replication.StartOffset = 93
 		}, Promote, []string{"a-2"}},
-		{"who had all when it began, and has not come to it yet, is one", 3, func(s *Scene) {
+		{"who had all when it started, and has not come to it yet, is one", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			s.Status.Replication.StartOffset, s.Status.Replication.FormerReplID = 95, "before"
 			s.Nodes[1].ReplID, s.Nodes[2].ReplID = "before", "before"
@@ -176,10 +177,11 @@ func TestCountingAfterTheMaster(t *testing.T) {
 
 func TestServingMaster(t *testing.T) {
 	testPlan(t, healthy, []planRow{
-		{"a history that may yet change is made final and recorded", 3, func(s *Scene) { s.Nodes[0].Pinned = false }, RecordMaster, []string{"a-0"}},
+		{"a history that may yet change is made final and recorded", 3, func(s *Scene) { s.Nodes[0].Pinned = false }, RecordMaster,
+			[]string{"a-0"}},
 		{"who has come to be in sync answers reads", 3, func(s *Scene) { s.Nodes[1].ServesStale = false }, ServeStaleReads, []string{"a-1"}},
 		{"not before", 3, func(s *Scene) { s.Nodes[1].ServesStale, s.Nodes[1].LinkUp = false, false }, Wait, nil},
-		{"who is not on record is attached before anything is handed over to him", 3, func(s *Scene) {
+		{"who is not recorded is attached before anything is handed over to him", 3, func(s *Scene) {
 			s.Nodes[0].Deleting, s.Nodes[0].DeletingFor = true, time.Hour
 			ForgetMember(s, "a-1")
 			s.Nodes[2].LinkUp = false

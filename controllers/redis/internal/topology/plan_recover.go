@@ -11,7 +11,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// stampOf tells what the data that a node starts from is worth: by its volume's stamp or, without storage, by the record,
+// stampOf says what the data that a node starts from is worth: by its volume's stamp or, without storage, by the record,
 // which knows the nodes by name.
 func (s Situation) stampOf(name string) Stamp {
 	rep := s.Status.Replication
@@ -31,7 +31,7 @@ func (s Situation) stampOf(name string) Stamp {
 // more. Those that were in sync in the newest epoch decide: the master at once, unless its disk was emptied, if each
 // file has all writes; else, once all of them have started, the one with the furthest snapshot. It returns false when
 // no node was ever worth anything.
-func (s Situation) promoteFromVolumes(begin Step, missing []string) (Step, bool) {
+func (s Situation) promoteFromVolumes(start Step, missing []string) (Step, bool) {
 	top := s.newestStamp()
 	newest, older := s.rankedByWorth(top)
 	hasKeys := len(newest) > 0 && newest[0].Keys > 0
@@ -39,30 +39,30 @@ func (s Situation) promoteFromVolumes(begin Step, missing []string) (Step, bool)
 	switch {
 	case !hasKeys || len(snapshots) == 0:
 	case !s.isUnsafeAllowed():
-		return s.awaitSnapshots(begin.Evidence, newest[0], snapshots), true
+		return s.awaitSnapshots(start.Evidence, newest[0], snapshots), true
 	default:
-		begin.Unsafe = true
+		start.Unsafe = true
 	}
 	switch {
 	case hasKeys && !newest[0].Deleting && s.decides(newest[0]):
 	case len(missing) > 0:
-		return Step{Do: Wait, RequeueAfter: 4 * ShortRequeue, Message: explain(begin.Evidence, fmt.Sprintf(
+		return Step{Do: Wait, RequeueAfter: 4 * ShortRequeue, Message: explain(start.Evidence, fmt.Sprintf(
 			"before a master is chosen, these nodes must start and load their data, which may be the newest: %s; if they do not, see the events and logs of their pods",
 			strings.Join(missing, ", ")))}, true
 	case len(newest) == 0 && len(older) > 0:
-		return Step{Do: Wait, RequeueAfter: 10 * ShortRequeue, Message: explain(begin.Evidence, fmt.Sprintf(
-			"the newest data is only on volumes whose nodes do not answer: %s; to begin with older data, and lose what only these volumes have, delete their PersistentVolumeClaims",
+		return Step{Do: Wait, RequeueAfter: 10 * ShortRequeue, Message: explain(start.Evidence, fmt.Sprintf(
+			"the newest data is only on volumes whose nodes do not answer: %s; to start with older data, and lose what only these volumes have, delete their PersistentVolumeClaims",
 			strings.Join(s.newestVolumes(), ", ")))}, true
 	case hasKeys:
 	case len(older) > 0:
-		return s.resolveEmptied(begin, newest, older), true
+		return s.resolveEmptied(start, newest, older), true
 	case len(newest) == 0 || top.Epoch == 0:
 		return Step{}, false
 	case s.Status.Replication != nil: // what there was, was nothing
-		begin.Reason = commonv1.ReasonDatasetLost
+		start.Reason = commonv1.ReasonDatasetLost
 	}
-	begin.NodeNames = []string{newest[0].Name}
-	return begin, true
+	start.NodeNames = []string{newest[0].Name}
+	return start, true
 }
 
 // decides reports whether the best node that was heard becomes master, whatever the nodes have that are missing: it was the
@@ -100,15 +100,15 @@ func (s Situation) newestStamp() Stamp {
 
 // resolveEmptied handles a set whose nodes that were in sync last hold no key, while another does. It asks a human. Once
 // allowed, it promotes the best of the empty nodes, or the node with keys that the switchover annotation names.
-func (s Situation) resolveEmptied(begin Step, newest, older []Node) Step {
+func (s Situation) resolveEmptied(start Step, newest, older []Node) Step {
 	if !s.isUnsafeAllowed() {
-		return s.askAboutEmptied(begin.Evidence, newest, older)
+		return s.askAboutEmptied(start.Evidence, newest, older)
 	}
-	begin.NodeNames, begin.Unsafe = []string{newest[0].Name}, true
+	start.NodeNames, start.Unsafe = []string{newest[0].Name}, true
 	if s.SwitchoverTo != nil && slices.Contains(NamesOf(older), *s.SwitchoverTo) {
-		begin.NodeNames = []string{*s.SwitchoverTo}
+		start.NodeNames = []string{*s.SwitchoverTo}
 	}
-	return begin
+	return start
 }
 
 // sortByWorth sorts nodes: those that hold anything first, then by what their volumes are worth, and by keys. Of
@@ -134,7 +134,7 @@ func (s Situation) sortByWorth(nodes []Node, history string) {
 func (s Situation) askAboutEmptied(evidence string, newest, older []Node) Step {
 	return Step{Do: Block, RequeueAfter: 10 * ShortRequeue, Message: explain(evidence, fmt.Sprintf(
 		"the nodes with the newest data started without keys: %s; %s has %d keys, which may be out of date. "+
-			"%s: the set begins empty. If they were lost, annotate it with %s=%s as well: the set begins with the keys of %s",
+			"%s: the set starts empty. If they were lost, annotate it with %s=%s as well: the set starts with the keys of %s",
 		strings.Join(NamesOf(newest), ", "), older[0].Name, older[0].Keys,
 		s.howToAllow("If the keys were deleted on purpose"), cachev1alpha1.RedisSwitchover, older[0].Name, older[0].Name))}
 }

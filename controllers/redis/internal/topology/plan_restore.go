@@ -10,9 +10,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// A set that is to begin with a backup has no master until it is loaded. The pod <name>-restore fetches the backup and serves it
-// as a master that nobody can write to; one node copies from it as a replica does, and is promoted. That node is the first one,
-// always: so there are never two. What a node copies replaces what it has, so that only a node without data is told to; and data
+// A set that is to start with a backup has no master until it is loaded. The pod <name>-restore fetches the backup and serves it
+// as a master that no one can write to; one node copies from it as a replica does, and is promoted. That node is the first one,
+// always: so there are never two. What a node copies replaces what it has, so that only a node without data is asked to; and data
 // that may be any other than the backup's stops all.
 
 // Source is the pod that serves the backup, and its server.
@@ -23,7 +23,7 @@ type Source struct {
 	// Warning is what a human should know of that item; empty if it is nothing.
 	Warning string
 	// Failure is why the pod has ended, in the words of the store or the server, and SinceFailure how long ago; empty while it
-	// goes on.
+	// continues.
 	Failure      string
 	SinceFailure time.Duration
 	// Wait is what keeps the pod from starting; empty if nothing does.
@@ -33,11 +33,11 @@ type Source struct {
 const (
 	// firstRestoreRetry is how long a failed pod is left before another is made. It doubles with each failure.
 	firstRestoreRetry = 10 * time.Second
-	// maxRestoreRetry bounds that time: whoever has fixed a Secret does not wait longer.
+	// maxRestoreRetry bounds that time: anyone who has fixed a Secret does not wait longer.
 	maxRestoreRetry = 2 * time.Minute
 )
 
-// IsRestoring reports whether the set is to begin with a backup and has had no master yet. The record of a set from before its
+// IsRestoring reports whether the set is to start with a backup and has had no master yet. The record of a set from before its
 // bootstrap was set has an epoch.
 func (s Situation) IsRestoring() bool {
 	if s.Bootstrap == nil || s.Status.Replication != nil {
@@ -55,14 +55,14 @@ func (s Situation) loader() Node {
 	return m
 }
 
-// isLoader reports whether a node is the process on record that loads the backup.
+// isLoader reports whether a node is the recorded process that loads the backup.
 func (s Situation) isLoader(m Node) bool {
 	record := s.Status.Restore
 	return record != nil && record.Loader != nil && m.IsProcess(*record.Loader)
 }
 
 // hasLoaded reports whether a node has the whole backup. A process that copies has its master's history only when it has all. One
-// that was started anew has what is on its disk: that is nothing, or all, as a server puts a copy there as a whole.
+// that was restarted has what is on its disk: that is nothing, or all, as a server puts a copy there as a whole.
 func (s Situation) hasLoaded(m Node) bool {
 	record := s.Status.Restore
 	switch {
@@ -74,11 +74,12 @@ func (s Situation) hasLoaded(m Node) bool {
 	return m.Keys > 0
 }
 
-// restore loads the backup. Nobody is master.
+// restore loads the backup. No one is master.
 func (s Situation) restore() Step {
 	loader := s.loader()
 	astray := s.Where(func(m Node) bool {
-		return m.Answers() && !m.Fenced() && (m.Name != loader.Name || s.hasLoaded(m) && s.keepsItsData(m) || s.Source == nil || !m.Follows(s.Source.Address))
+		return m.Answers() && !m.Fenced() && (m.Name != loader.Name || s.hasLoaded(m) && s.keepsItsData(m) || s.Source == nil ||
+			!m.Follows(s.Source.Address))
 	})
 	if len(astray) > 0 {
 		return Step{Do: Fence, NodeNames: NamesOf(astray), Message: "spec.bootstrap.backup: there is no master yet"}
@@ -119,8 +120,8 @@ func (s Situation) refuseToOverwrite() (Step, bool) {
 			"to replace it, delete this Redis with its PersistentVolumeClaims and create it again", strings.Join(where, ", "))}, true
 }
 
-// isCopying reports whether the node is the process on record and follows the pod that serves the backup: a copy that was cut
-// short begins anew by itself.
+// isCopying reports whether the node is the recorded process and follows the pod that serves the backup: a copy that was cut
+// short starts over by itself.
 func (s Situation) isCopying(m Node) bool {
 	return s.isLoader(m) && s.Source != nil && m.Follows(s.Source.Address)
 }
@@ -136,16 +137,18 @@ func (s Situation) load(loader Node) Step {
 	case source.Failure != "":
 		return s.retryRestore(source)
 	case source.Answer == wire.AuthFailed:
-		return Step{Do: DeleteRestorePod, NodeNames: []string{source.Name}, Message: "it does not know the operator's password", RequeueAfter: time.Second}
+		return Step{Do: DeleteRestorePod, NodeNames: []string{source.Name}, Message: "it does not know the operator's password",
+			RequeueAfter: time.Second}
 	case source.Answer != wire.Reached || source.Loading || !source.Master:
 		return s.awaitRestore("pod " + source.Name + " fetches the backup" + prefixed(": ", source.Wait))
-	case loader.Keys == 0 && (!s.isCopying(loader) || s.Status.Restore.ReplID != source.ReplID || !loader.LinkUp && !loader.Syncing && !loader.LoginSent):
+	case loader.Keys == 0 && (!s.isCopying(loader) || s.Status.Restore.ReplID != source.ReplID || !loader.LinkUp && !loader.Syncing &&
+		!loader.LoginSent):
 		return Step{Do: LoadBackup, NodeNames: []string{loader.Name}, Message: "backup " + source.Item}
 	}
 	return s.awaitRestore(loader.Name + " loads the backup " + s.Status.Restore.Item)
 }
 
-// retryRestore tells why the backup could not be used, and makes another pod a while later: somebody may have fixed the store, its
+// retryRestore says why the backup could not be used, and makes another pod a while later: somebody may have fixed the store, its
 // Secret, or the network.
 func (s Situation) retryRestore(source *Source) Step {
 	failures := int32(0)
@@ -169,7 +172,8 @@ func (s Situation) endRestore(Node) (Step, bool) {
 	if s.Source == nil || s.Source.Deleting {
 		return Step{}, false
 	}
-	return Step{Do: DeleteRestorePod, NodeNames: []string{s.Source.Name}, Message: "no backup is loaded any more", RequeueAfter: time.Second}, true
+	return Step{Do: DeleteRestorePod, NodeNames: []string{s.Source.Name}, Message: "no backup is loaded any more", RequeueAfter: time.Second},
+		true
 }
 
 // prefixed puts a prefix before a text, unless that is empty.

@@ -11,8 +11,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// toBegin is a set that is to begin with a backup: its servers have just started, and nothing is on record.
-func toBegin(c planRow) *Scene {
+// toStart is a set that is to start with a backup: its servers have just started, and nothing is recorded.
+func toStart(c planRow) *Scene {
 	s := Healthy(c.size)
 	s.Status = cachev1alpha1.RedisStatus{}
 	s.Spec.Bootstrap = &cachev1alpha1.RedisBootstrap{}
@@ -30,7 +30,7 @@ func serve(s *Scene) {
 	s.Status.Restore = &cachev1alpha1.RedisRestore{Phase: cachev1alpha1.RedisRestoreFetching}
 }
 
-// copying shows a-0 as the loader on record, which follows that pod.
+// copying shows a-0 as the recorded loader, which follows that pod.
 func copying(s *Scene) {
 	serve(s)
 	s.Nodes[0].MasterHost, s.Nodes[0].LoginSent = s.Source.Address, true
@@ -46,8 +46,8 @@ func loaded(s *Scene) {
 
 func and(all ...func(*Scene)) func(*Scene) {
 	return func(s *Scene) {
-		for _, one := range all {
-			one(s)
+		for _, item := range all {
+			item(s)
 		}
 	}
 }
@@ -61,22 +61,24 @@ func restart(s *Scene) {
 }
 
 func TestPlanOfARestore(t *testing.T) {
-	testPlan(t, toBegin, []planRow{
+	testPlan(t, toStart, []planRow{
 		{"the backup is fetched", 3, func(*Scene) {}, CreateRestorePod, nil},
 		{"not before all have said that they have no data", 3, func(s *Scene) { MakeSilent(&s.Nodes[2]) }, Wait, nil},
 		{"the first node loads it", 3, serve, LoadBackup, []string{"a-0"}},
 		{"not while it is being fetched", 3, and(serve, func(s *Scene) { s.Source.View = wire.View{} }), Wait, nil},
 		{"nor while the server reads it", 3, and(serve, func(s *Scene) { s.Source.Loading = true }), Wait, nil},
 		{"a copy is waited for", 3, copying, Wait, nil},
-		{"one whose login leads nowhere is told again", 3, and(copying, func(s *Scene) { s.Nodes[0].LoginSent = false }), LoadBackup, []string{"a-0"}},
+		{"one whose login leads nowhere is informed again", 3, and(copying, func(s *Scene) { s.Nodes[0].LoginSent = false }), LoadBackup,
+			[]string{"a-0"}},
 		{"who has all is fenced", 3, loaded, Fence, []string{"a-0"}},
 		{"then promoted", 3, and(loaded, fence), Promote, []string{"a-0"}},
 		{"not before it is on its disk", 3, and(loaded, func(s *Scene) { s.Nodes[0].AOF, s.Nodes[0].Rewriting = true, true }), Wait, nil},
 		{"an empty backup is one, too", 3, and(loaded, fence, func(s *Scene) { s.Nodes[0].Keys = 0 }), Promote, []string{"a-0"}},
 		{"also without the pod that served it", 3, and(loaded, fence, func(s *Scene) { s.Source = nil }), Promote, []string{"a-0"}},
-		{"a loader that started anew and kept all", 3, and(loaded, restart), Promote, []string{"a-0"}},
+		{"a loader that restarted and kept all", 3, and(loaded, restart), Promote, []string{"a-0"}},
 		{"one that kept nothing loads again", 3, and(copying, restart), LoadBackup, []string{"a-0"}},
-		{"it is fenced first if it follows a pod that was replaced", 3, and(copying, func(s *Scene) { s.Source.Address = "10.0.0.8" }), Fence, []string{"a-0"}},
+		{"it is fenced first if it follows a pod that was replaced", 3, and(copying, func(s *Scene) { s.Source.Address = "10.0.0.8" }), Fence,
+			[]string{"a-0"}},
 		{"a second one is fenced", 3, and(copying, func(s *Scene) { s.Nodes[1].MasterHost = s.Source.Address }), Fence, []string{"a-1"}},
 		{"a silent loader is waited for", 3, and(copying, func(s *Scene) { MakeSilent(&s.Nodes[0]) }), Wait, nil},
 
@@ -85,11 +87,13 @@ func TestPlanOfARestore(t *testing.T) {
 		{"nor of one that had a master and was emptied", 3, and(serve, func(s *Scene) { s.Nodes[0].Pinned = true }), Block, nil},
 		{"nor what a stamped volume may hold", 3, func(s *Scene) { s.Volumes = map[string]Volume{"a-7": {Stamp: Stamp{Epoch: 1}}} }, Block, nil},
 		{"nor what the loader has after it was master", 3, and(loaded, fence, func(s *Scene) { s.Nodes[0].ReplID = "later" }), Block, nil},
-		{"nor what is beside it", 3, and(loaded, fence, func(s *Scene) { s.Nodes[1].Keys = 9 }), Block, nil},
-		{"a master is taken for the right one", 3, func(s *Scene) { s.Nodes[1].Master, s.Nodes[1].MasterHost = true, "" }, RecordMaster, []string{"a-1"}},
+		{"nor what is next to it", 3, and(loaded, fence, func(s *Scene) { s.Nodes[1].Keys = 9 }), Block, nil},
+		{"a master is taken for the right one", 3, func(s *Scene) { s.Nodes[1].Master, s.Nodes[1].MasterHost = true, "" }, RecordMaster,
+			[]string{"a-1"}},
 
-		{"a backup that cannot be used is told", 3, and(serve, func(s *Scene) { s.Source.Failure = "no such bucket" }), Block, nil},
-		{"and tried again", 3, and(serve, func(s *Scene) { s.Source.Failure, s.Source.SinceFailure = "no such bucket", time.Minute }), DeleteRestorePod, []string{"a-restore"}},
+		{"a backup that cannot be used is reported", 3, and(serve, func(s *Scene) { s.Source.Failure = "no such bucket" }), Block, nil},
+		{"and tried again", 3, and(serve, func(s *Scene) { s.Source.Failure, s.Source.SinceFailure = "no such bucket", time.Minute }),
+			DeleteRestorePod, []string{"a-restore"}},
 		{"but not as soon as the first time", 3, and(serve, func(s *Scene) {
 			s.Source.Failure, s.Source.SinceFailure, s.Status.Restore.Failures = "no such bucket", time.Minute, 9
 		}), Block, nil},
@@ -99,15 +103,17 @@ func TestPlanOfARestore(t *testing.T) {
 		{"as does one that was restored", 3, func(s *Scene) {
 			s.Status.Epoch, s.Status.Restore = 1, &cachev1alpha1.RedisRestore{Phase: cachev1alpha1.RedisRestoreCompleted}
 		}, Promote, []string{"a-0"}},
-		{"a promotion that did not end goes on with the backup", 3, and(copying, restart, func(s *Scene) { s.Status.Epoch = 1 }), LoadBackup, []string{"a-0"}},
-		{"without a backup it begins empty", 3, func(s *Scene) { s.Spec.Bootstrap = nil }, Promote, []string{"a-0"}},
+		{"a promotion that did not end continues with the backup", 3, and(copying, restart, func(s *Scene) { s.Status.Epoch = 1 }), LoadBackup,
+			[]string{"a-0"}},
+		{"without a backup it starts empty", 3, func(s *Scene) { s.Spec.Bootstrap = nil }, Promote, []string{"a-0"}},
 	})
 }
 
 func TestReasonsOfARestore(t *testing.T) {
-	unusable := toBegin(planRow{size: 3, given: and(serve, func(s *Scene) { s.Source.Failure = "no such bucket" })}).Situation().Plan()
-	exists := toBegin(planRow{size: 3, given: func(s *Scene) { s.Nodes[2].Keys = 1 }}).Situation().Plan()
-	if unusable.Reason != commonv1.ReasonBackupUnusable || exists.Reason != commonv1.ReasonDataExists || unusable.RequeueAfter == 0 || exists.RequeueAfter == 0 {
+	unusable := toStart(planRow{size: 3, given: and(serve, func(s *Scene) { s.Source.Failure = "no such bucket" })}).Situation().Plan()
+	exists := toStart(planRow{size: 3, given: func(s *Scene) { s.Nodes[2].Keys = 1 }}).Situation().Plan()
+	if unusable.Reason != commonv1.ReasonBackupUnusable || exists.Reason != commonv1.ReasonDataExists || unusable.RequeueAfter == 0 ||
+		exists.RequeueAfter == 0 {
 		t.Errorf("%+v, %+v", unusable, exists)
 	}
 }
@@ -115,7 +121,8 @@ func TestReasonsOfARestore(t *testing.T) {
 // The pod that served it is of no use once there is a master, or while nothing is to run.
 func TestThePodThatServedABackupGoes(t *testing.T) {
 	testPlan(t, healthy, []planRow{
-		{"once there is a master", 3, func(s *Scene) { s.Source = &Source{Node: Node{Name: "a-restore"}} }, DeleteRestorePod, []string{"a-restore"}},
+		{"once there is a master", 3, func(s *Scene) { s.Source = &Source{Node: Node{Name: "a-restore"}} }, DeleteRestorePod,
+			[]string{"a-restore"}},
 		{"it is going", 3, func(s *Scene) { s.Source = &Source{Node: Node{Name: "a-restore", Deleting: true}} }, Idle, nil},
 		{"asleep", 3, func(s *Scene) {
 			s.Spec.Hibernate, s.Status.Replication, s.Source = true, nil, &Source{Node: Node{Name: "a-restore"}}

@@ -24,17 +24,17 @@ func TestVolumesThatNoNodeNeeds(t *testing.T) {
 		{"it followed this master, which holds nothing now", func(s *fixture.Scene) { s.Nodes[0].Keys = 0 }, true},
 		{"its pod is still there", func(s *fixture.Scene) { s.Nodes = append(s.Nodes, fixture.Running(2)) }, false},
 		{"the size asks for it again", func(s *fixture.Scene) { *s.Spec.Size = 3 }, false},
-		{"it is in the sync set on record", func(s *fixture.Scene) {
+		{"it is in the sync set recorded", func(s *fixture.Scene) {
 			s.Status.Replication.SyncSet = append(s.Status.Replication.SyncSet, cachev1alpha1.RedisProcess{Name: "a-2"})
 		}, false},
-		{"it is the master on record", func(s *fixture.Scene) { s.Status.Replication.Master.Name = "a-2" }, false},
-		{"a node beyond it is on record", func(s *fixture.Scene) {
+		{"it is the recorded master", func(s *fixture.Scene) { s.Status.Replication.Master.Name = "a-2" }, false},
+		{"a node beyond it is recorded", func(s *fixture.Scene) {
 			s.Status.Replication.SyncSet = append(s.Status.Replication.SyncSet, cachev1alpha1.RedisProcess{Name: "a-3"})
 		}, false},
 		{"the set is to hibernate, once something else is done", func(s *fixture.Scene) {
 			s.Spec.Hibernate, s.Ghost = true, &topology.Node{Name: "a-9"}
 		}, false},
-		{"no master is on record", func(s *fixture.Scene) { s.Status.Replication = nil }, false},
+		{"no master is recorded", func(s *fixture.Scene) { s.Status.Replication = nil }, false},
 		{"the master is dead", func(s *fixture.Scene) { fixture.Refused(&s.Nodes[0]) }, false},
 		{"the master is silent", func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[0]) }, false},
 		{"the master loads its data", func(s *fixture.Scene) { s.Nodes[0].Loading = true }, false},

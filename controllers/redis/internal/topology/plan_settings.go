@@ -32,7 +32,7 @@ func (s Situation) changePersistence(master Node) (Step, bool) {
 	return Step{Do: Wait, Message: "append-only files are being written", RequeueAfter: 10 * ShortRequeue}, changing || held
 }
 
-// isPersistenceApplied reports whether data is kept as the spec says, whatever server starts anew.
+// isPersistenceApplied reports whether data is kept as the spec says, whatever server starts over.
 func (s Situation) isPersistenceApplied() bool {
 	want := s.LiveDirectives(0)
 	return s.Settings.Live[config.AppendOnly] == want[config.AppendOnly] && s.Settings.Live[config.Snapshots] == want[config.Snapshots] &&
@@ -43,8 +43,8 @@ func (s Situation) isPersistenceApplied() bool {
 
 // persistsAs reports whether a server keeps its data in the file that it would start from with that value of
 // appendonly. One that is asked to end before that file is written does not end, and is killed at last.
-func (m Node) persistsAs(appends string) bool {
-	return config.YesNo(m.AOF) == appends && !m.Rewriting
+func (n Node) persistsAs(appends string) bool {
+	return config.YesNo(n.AOF) == appends && !n.Rewriting
 }
 
 // masterLast gives the nodes that the test holds for, the master last.
@@ -70,10 +70,10 @@ func (s Situation) NextSettings() config.Settings {
 			next.Resets[name]++
 		}
 	}
-	told := len(asked) > 0 && !slices.ContainsFunc(asked, func(m Node) bool { return m.SettingsUnknown })
+	reported := len(asked) > 0 && !slices.ContainsFunc(asked, func(m Node) bool { return m.SettingsUnknown })
 	for name, value := range want {
 		_, refused := s.RefusalOf(name)
-		if name == config.AppendOnly && s.hasPersistenceChanged(value) || name != config.AppendOnly && told && !refused {
+		if name == config.AppendOnly && s.hasPersistenceChanged(value) || name != config.AppendOnly && reported && !refused {
 			next.Live[name] = value
 		}
 	}

@@ -32,16 +32,18 @@ func TestSettingsPlan(t *testing.T) {
 	}
 	testPlan(t, withVolumes, []planRow{
 		{"all is in step", 3, func(*Scene) {}, Idle, nil},
-		{"whoever may run with others is told, the master last", 3, untuned(0, 1, 2), ApplySettings, []string{"a-1", "a-2", "a-0"}},
+		{"anyone who may run with others is reported, the master last", 3, untuned(0, 1, 2), ApplySettings, []string{"a-1", "a-2", "a-0"}},
 		{"not while it loads", 3, func(s *Scene) { untuned(1)(s); s.Nodes[1].Loading = true }, Wait, nil},
 		{"before anything is rolled", 3, func(s *Scene) { Outdated(0, 1, 2)(s); untuned(1)(s) }, ApplySettings, []string{"a-1"}},
-		{"never before the master's end is dealt with", 3, func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s); untuned(1)(s) }, Fence, []string{"a-1", "a-2"}},
+		{"never before the master's end is dealt with", 3, func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s); untuned(1)(s) }, Fence,
+			[]string{"a-1", "a-2"}},
 		{"servers change how they persist, the master last", 3, to("RDB"), SetPersistence, []string{"a-1", "a-2", "a-0"}},
 		{"those that have not", 3, func(s *Scene) { to("RDB")(s); appends(s, false, 0, 2) }, SetPersistence, []string{"a-1"}},
 		{"their file follows when all have", 3, func(s *Scene) { to("RDB")(s); appends(s, false, 0, 1, 2) }, Wait, nil},
-		{"snapshots beside it are a setting like any other", 3, to("Both"), Idle, nil},
-		{"who started from an older file is told again", 3, func(s *Scene) { appends(s, false, 2) }, SetPersistence, []string{"a-2"}},
-		{"an outdated node that has its data elsewhere first", 3, func(s *Scene) { Outdated(2)(s); appends(s, false, 2) }, SetPersistence, []string{"a-2"}},
+		{"snapshots next to it are a setting like any other", 3, to("Both"), Idle, nil},
+		{"who started from an older file is informed again", 3, func(s *Scene) { appends(s, false, 2) }, SetPersistence, []string{"a-2"}},
+		{"an outdated node that has its data elsewhere first", 3, func(s *Scene) { Outdated(2)(s); appends(s, false, 2) }, SetPersistence,
+			[]string{"a-2"}},
 		{"or is writing it", 3, func(s *Scene) { Outdated(2)(s); s.Nodes[2].Rewriting = true }, Wait, nil},
 		{"then it is replaced", 3, Outdated(2), DeletePod, []string{"a-2"}},
 	})
@@ -55,15 +57,18 @@ func TestTheFileFollowsTheServers(t *testing.T) {
 		resets      int
 	}{
 		{"what all took", func(*Scene) {}, "hz", "20", 0},
-		{"not before all that answer were told", func(s *Scene) { s.Nodes[1].SettingsUnknown = true }, "hz", "10", 0},
-		{"who does not answer is told when it does", func(s *Scene) { MakeSilent(&s.Nodes[1]) }, "hz", "20", 0},
-		{"nobody answers", func(s *Scene) { SilentAll(s) }, "hz", "10", 0},
+		{"not before all that answer were reported", func(s *Scene) { s.Nodes[1].SettingsUnknown = true }, "hz", "10", 0},
+		{"who does not answer is shown when it does", func(s *Scene) { MakeSilent(&s.Nodes[1]) }, "hz", "20", 0},
+		{"no one answers", func(s *Scene) { SilentAll(s) }, "hz", "10", 0},
 		{"what one refuses is left as it was", func(s *Scene) { s.Nodes[1].RefusedSettings = map[string]string{"hz": "ERR"} }, "hz", "10", 0},
 		{"what was taken out is in no file", func(s *Scene) { s.Spec.Config = nil }, "hz", "", 1},
 		{"what was never in it takes no roll", func(s *Scene) { delete(s.Settings.Live, "hz"); s.Spec.Config = nil }, "hz", "", 0},
-		{"a file that lacks writes is not started from", func(s *Scene) { s.Settings.Live[config.AppendOnly], s.Nodes[1].Rewriting = "no", true }, config.AppendOnly, "no", 0},
-		{"nor one that was not written", func(s *Scene) { s.Settings.Live[config.AppendOnly], s.Nodes[1].Rewritten = "no", false }, config.AppendOnly, "no", 0},
-		{"nor while a node is missing", func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no"; MakeSilent(&s.Nodes[1]) }, config.AppendOnly, "no", 0},
+		{"a file that lacks writes is not started from", func(s *Scene) { s.Settings.Live[config.AppendOnly], s.Nodes[1].Rewriting = "no", true },
+			config.AppendOnly, "no", 0},
+		{"nor one that was not written", func(s *Scene) { s.Settings.Live[config.AppendOnly], s.Nodes[1].Rewritten = "no", false },
+			config.AppendOnly, "no", 0},
+		{"nor while a node is missing", func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no"; MakeSilent(&s.Nodes[1]) }, config.AppendOnly,
+			"no", 0},
 		{"but once all have it", func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no" }, config.AppendOnly, "yes", 0},
 		{"or none has", func(s *Scene) {
 			s.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistRDB}

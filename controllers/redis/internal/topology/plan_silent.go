@@ -9,7 +9,7 @@ import (
 )
 
 // UnreachableLimit is how long a replica may be silent, with all others well, before its
-// pod is made anew.
+// pod is recreated.
 const UnreachableLimit = time.Minute
 
 // evictUnreachable deletes the pod of a node that cannot be asked any more. A former master that was replaced
@@ -26,7 +26,8 @@ func (s Situation) evictUnreachable(master Node) (Step, bool) {
 	for _, m := range s.Nodes {
 		seen := slices.Contains(master.Attached, m.Address) // alive, though not to us
 		if m.Name != master.Name && !seen && s.isSilentFor(m, s.unreachableLimit()) && s.othersInSync(master, m) {
-			return Step{Do: DeleteSilentPod, NodeNames: []string{m.Name}, Message: fmt.Sprintf("it has not answered for %s", s.unreachableLimit())}, true
+			return Step{Do: DeleteSilentPod, NodeNames: []string{m.Name}, Message: fmt.Sprintf("it has not answered for %s", s.unreachableLimit())},
+				true
 		}
 	}
 	return Step{}, false
@@ -53,7 +54,7 @@ func (s Situation) untilUnreachable() time.Duration {
 	return min(time.Second, limit-silent[0].SilentFor)
 }
 
-// expelUnrecorded takes the stream from replicas that are not on record: they could confirm writes that no
+// expelUnrecorded takes the stream from replicas that are not recorded: they could confirm writes that no
 // failover knows of. One is a replica that logged in under an earlier release at an address that no pod has by
 // now. One that is still being sent all data confirms nothing yet, and a backup never is more than that: it says
 // REPLCONF rdb-only (replicaPutOnline of Redis' replication.c). The nodes of the step are addresses, for the log only.
@@ -65,5 +66,6 @@ func (s Situation) expelUnrecorded(master Node) (Step, bool) {
 			unrecorded = append(unrecorded, address)
 		}
 	}
-	return Step{Do: ExpelUnrecorded, NodeNames: unrecorded, Message: "only what is recorded may confirm writes", RequeueAfter: time.Second}, len(unrecorded) > 0
+	return Step{Do: ExpelUnrecorded, NodeNames: unrecorded, Message: "only what is recorded may confirm writes", RequeueAfter: time.Second},
+		len(unrecorded) > 0
 }

@@ -53,7 +53,7 @@ func TestSilence(t *testing.T) {
 			hang(&s.Nodes[0], s, time.Hour)
 			s.Nodes[2].LastIO = time.Second
 		}, Wait, nil},
-		{"once all are fenced, it is outlasted", 3, func(s *Scene) {
+		{"once all are fenced, it is waited for", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, time.Hour)
 			FenceReplicas(s, 90, 95)
 			s.FencedFor = 3900 * time.Millisecond
@@ -69,14 +69,16 @@ func TestSilence(t *testing.T) {
 			FenceReplicas(s, 90, 95)
 			s.FencedFor = 4 * time.Second
 		}, Promote, []string{"a-2"}},
-		{"unless it answers the last question", 3, func(s *Scene) { FenceReplicas(s, 90, 95); s.FencedFor = 4 * time.Second }, AttachReplicas, []string{"a-1", "a-2"}},
+		{"unless it answers the last question", 3, func(s *Scene) { FenceReplicas(s, 90, 95); s.FencedFor = 4 * time.Second }, AttachReplicas,
+			[]string{"a-1", "a-2"}},
 		{"nor with too few", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, time.Hour)
 			FenceReplicas(s, 90, 95)
 			MakeSilent(&s.Nodes[2])
 			s.FencedFor = 4 * time.Second
 		}, Block, nil},
-		{"one whose password is another is never taken for dead", 3, func(s *Scene) { hang(&s.Nodes[0], s, time.Hour); s.Nodes[0].Answer = 2 }, Wait, nil},
+		{"one whose password is another is never taken for dead", 3, func(s *Scene) { hang(&s.Nodes[0], s, time.Hour); s.Nodes[0].Answer = 2 },
+			Wait, nil},
 
 		{"a master that was replaced and hangs is deleted", 3, func(s *Scene) {
 			hang(&s.Nodes[2], s, 7*time.Second)
@@ -96,7 +98,8 @@ func TestSilence(t *testing.T) {
 			Detach(s, 2)
 		}, Wait, nil},
 		{"a replica that hangs is waited for", 3, func(s *Scene) { hang(&s.Nodes[2], s, 50*time.Second); Detach(s, 2) }, Wait, nil},
-		{"a minute", 3, func(s *Scene) { MakeSilent(&s.Nodes[2]); s.Nodes[2].SilentFor = time.Minute; Detach(s, 2) }, DeleteSilentPod, []string{"a-2"}},
+		{"a minute", 3, func(s *Scene) { MakeSilent(&s.Nodes[2]); s.Nodes[2].SilentFor = time.Minute; Detach(s, 2) }, DeleteSilentPod,
+			[]string{"a-2"}},
 		{"not while its master hears it", 3, func(s *Scene) { MakeSilent(&s.Nodes[2]); s.Nodes[2].SilentFor = time.Minute }, Wait, nil},
 		{"nor while another is not well", 3, func(s *Scene) {
 			MakeSilent(&s.Nodes[2])
@@ -105,7 +108,8 @@ func TestSilence(t *testing.T) {
 			s.Nodes[1].LinkUp = false
 		}, Wait, nil},
 
-		{"a process that nobody knows is refused", 3, func(s *Scene) { s.Nodes[0].Attached = append(s.Nodes[0].Attached, "10.9.9.9") }, ExpelUnrecorded, []string{"10.9.9.9"}},
+		{"a process that no one knows is refused", 3, func(s *Scene) { s.Nodes[0].Attached = append(s.Nodes[0].Attached, "10.9.9.9") },
+			ExpelUnrecorded, []string{"10.9.9.9"}},
 
 		{"one that is being sent all data, as a backup is, is not", 3, func(s *Scene) {
 			s.Nodes[0].Attached, s.Nodes[0].Copying = append(s.Nodes[0].Attached, "10.9.9.9"), []string{"10.9.9.9"}

@@ -59,12 +59,13 @@ func TestTheFurthestSnapshotOfAHistoryWins(t *testing.T) {
 			startedOn(s, 1, "before", 100)
 			startedOn(s, 2, "before", 90)
 		}, Promote, "a-0", false},
-		{"the furthest of the master's history, beside another history", func(s *Scene) { startedOn(s, 1, "before", 999) }, Promote, "a-2", false},
-		{"a snapshot of the history on record, if the master's was taken before its promotion", func(s *Scene) {
+		{"the furthest of the master's history, next to another history", func(s *Scene) { startedOn(s, 1, "before", 999) }, Promote, "a-2",
+			false},
+		{"a snapshot of the recorded history, if the master's was taken before its promotion", func(s *Scene) {
 			startedOn(s, 0, "before", 999)
 			startedOn(s, 2, "before", 999)
 		}, Promote, "a-1", false},
-		{"the furthest of the former history, if no snapshot is of the one on record", func(s *Scene) {
+		{"the furthest of the former history, if no snapshot is of the recorded one", func(s *Scene) {
 			for i, offset := range []int64{50, 100, 90} {
 				startedOn(s, i, "before", offset)
 			}
@@ -85,7 +86,8 @@ func TestTheFurthestSnapshotOfAHistoryWins(t *testing.T) {
 		{"what a human allows is not unsafe once all have started", unsafeAllowed, Promote, "a-1", false},
 		{"the master's append-only file wins at once", func(s *Scene) { appending("everysec")(s); Refused(&s.Nodes[1]) }, Promote, "a-0", false},
 		{"also when it is written out always", func(s *Scene) { appending("always")(s); Refused(&s.Nodes[1]) }, Promote, "a-0", false},
-		{"one that is written out at the kernel's will may lack writes", func(s *Scene) { appending("no")(s); Refused(&s.Nodes[1]) }, Wait, "a-1", false},
+		{"one that is written out at the kernel's will may lack writes", func(s *Scene) { appending("no")(s); Refused(&s.Nodes[1]) }, Wait, "a-1",
+			false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := onSnapshots()
@@ -97,8 +99,9 @@ func TestTheFurthestSnapshotOfAHistoryWins(t *testing.T) {
 			if c.do == Promote && !slices.Equal(got.NodeNames, []string{c.node}) {
 				t.Errorf("got %s, want %s", got, c.node)
 			}
-			if c.do == Wait && (!strings.Contains(got.Message, ": "+c.node+"; ") || !strings.Contains(got.Message, cachev1alpha1.RedisAllowUnsafePromotion+"=7") || got.RequeueAfter == 0) {
-				t.Errorf("got %q, want that %s is waited for, and how to go on without it", got.Message, c.node)
+			if c.do == Wait && (!strings.Contains(got.Message, ": "+c.node+"; ") ||
+				!strings.Contains(got.Message, cachev1alpha1.RedisAllowUnsafePromotion+"=7") || got.RequeueAfter == 0) {
+				t.Errorf("got %q, want that %s is waited for, and how to continue without it", got.Message, c.node)
 			}
 		})
 	}

@@ -67,9 +67,11 @@ func (s Situation) requestedSwitchover(master Node) (Step, bool) {
 		return Step{Do: DismissRequest, NodeNames: []string{name}}, true
 	case !exists || !s.isWanted(m):
 		return Step{Do: DismissRequest, NodeNames: []string{name},
-			Message: fmt.Sprintf("annotation %s: there is no pod %q to hand over to; name one of the pods in status.nodes", cachev1alpha1.RedisSwitchover, name)}, true
+			Message: fmt.Sprintf("annotation %s: there is no pod %q to hand over to; name one of the pods in status.nodes",
+				cachev1alpha1.RedisSwitchover, name)}, true
 	}
-	return Step{Do: SwitchOver, NodeNames: []string{name}, Reason: commonv1.ReasonSwitchoverRequested}, s.canLead(m, master) && !s.isRouteSettling()
+	return Step{Do: SwitchOver, NodeNames: []string{name}, Reason: commonv1.ReasonSwitchoverRequested}, s.canLead(m, master) &&
+		!s.isRouteSettling()
 }
 
 // isAskedFor reports whether a human asks for that node as the master.

@@ -7,7 +7,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// lowerMinReplicas lowers W (min-replicas-to-write) before anything else that needs it low, and mends it where
+// lowerMinReplicas lowers W (min-replicas-to-write) before anything else that needs it low, and repairs it where
 // the master has another than the record.
 func (s Situation) lowerMinReplicas(master Node) (Step, bool) {
 	effective := s.Status.Replication.EffectiveMinReplicas
@@ -37,7 +37,7 @@ func (s Situation) removeLostMembers(master Node) (Step, bool) {
 		switch {
 		case m.IsProcess(p) && s.isWanted(m):
 			behind = behind || !m.InSync(master)
-		case m.Answers() && !m.Fenced(): // surplus, or started anew between being recorded and being told to follow
+		case m.Answers() && !m.Fenced(): // surplus, or restarted between being recorded and being asked to follow
 			uncounted = append(uncounted, m)
 		case s.hasLeft(p):
 			gone = append(gone, p.Name)
@@ -52,13 +52,13 @@ func (s Situation) removeLostMembers(master Node) (Step, bool) {
 	return Step{Do: RemoveMembers, NodeNames: gone}, len(gone) > 0 && !behind
 }
 
-// hasLeft reports whether the process of record has ended or follows nobody for good.
+// hasLeft reports whether the recorded process has ended or follows no one for good.
 func (s Situation) hasLeft(p cachev1alpha1.RedisProcess) bool {
 	m, _ := s.Find(p.Name)
 	return m.PodUID != p.PodUID || m.Stopped || m.Answer == wire.Refused || m.Answer == wire.Reached
 }
 
-// attachReplicas attaches nodes that follow somebody else or nobody, and gives a new login to those that need one: a server that
+// attachReplicas attaches nodes that follow somebody else or no one, and gives a new login to those that need one: a server that
 // already follows that master keeps its connection.
 func (s Situation) attachReplicas(master Node) (Step, bool) {
 	astray := s.Where(func(m Node) bool {
@@ -73,7 +73,8 @@ func (s Situation) attachReplicas(master Node) (Step, bool) {
 // their master. Before, a server answers nobody: it may have no data.
 func (s Situation) allowStaleReads(master Node) (Step, bool) {
 	closed := s.Where(func(m Node) bool { return m.Answers() && !m.ServesStale && (m.Master || m.InSync(master)) })
-	return Step{Do: ServeStaleReads, NodeNames: NamesOf(closed), Message: "it has its data by now", RequeueAfter: ShortRequeue}, len(closed) > 0
+	return Step{Do: ServeStaleReads, NodeNames: NamesOf(closed), Message: "it has its data by now", RequeueAfter: ShortRequeue},
+		len(closed) > 0
 }
 
 // memberNamed gives the recorded process of that name that may confirm writes.

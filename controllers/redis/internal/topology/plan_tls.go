@@ -9,7 +9,8 @@ const CertificateDelivery = 3 * time.Second
 // updateCertificates has nodes that use another certificate load the one that was published.
 func (s Situation) updateCertificates(Node) (Step, bool) {
 	late := s.Where(s.HasOldCertificate)
-	return Step{Do: LoadCertificates, NodeNames: NamesOf(late), Message: "another certificate was published", RequeueAfter: CertificateDelivery}, len(late) > 0
+	return Step{Do: LoadCertificates, NodeNames: NamesOf(late), Message: "another certificate was published",
+		RequeueAfter: CertificateDelivery}, len(late) > 0
 }
 
 // HasOldCertificate reports whether a server that answers uses another certificate than the published one.

@@ -20,7 +20,7 @@ func TestReload(t *testing.T) {
 		{"all use what was published", func(*Scene) {}, Idle, "", true},
 		{"another was published", func(s *Scene) { s.CertificateFile = renewed }, LoadCertificates, "a-0,a-1,a-2", false},
 		{"one node has not loaded it yet", func(s *Scene) { s.Nodes[1].Certificate = renewed }, LoadCertificates, "a-1", false},
-		{"nobody knows about one that is silent", func(s *Scene) { MakeSilent(&s.Nodes[2]) }, Wait, "", false},
+		{"no one knows about one that is silent", func(s *Scene) { MakeSilent(&s.Nodes[2]) }, Wait, "", false},
 		{"nor about one that loads its data", func(s *Scene) { s.Nodes[2].Loading = true }, Wait, "", false},
 		{"a lost master is more urgent", func(s *Scene) {
 			s.CertificateFile = renewed

@@ -9,7 +9,8 @@ func waitForConfirmation(nodes []Node) Step {
 }
 
 func unconfirmedMessage(nodes []Node) string {
-	return "the API server did not confirm in time that these pods have their addresses, so their servers were not asked: " + strings.Join(NamesOf(nodes), ", ")
+	return "the API server did not confirm in time that these pods have their addresses, so their servers were not asked: " +
+		strings.Join(NamesOf(nodes), ", ")
 }
 
 // IsUnconfirmed reports whether any server could not be asked for that reason: then less is known of the set than before.

@@ -29,7 +29,8 @@ func TestUnconfirmed(t *testing.T) {
 			FenceReplicas(s, 90, 95)
 			s.FencedFor = time.Hour
 		}, Wait, nil},
-		{"once it is asked and silent, the others are fenced at once", 3, func(s *Scene) { hang(&s.Nodes[0], s, time.Hour) }, Fence, []string{"a-1", "a-2"}},
+		{"once it is asked and silent, the others are fenced at once", 3, func(s *Scene) { hang(&s.Nodes[0], s, time.Hour) }, Fence,
+			[]string{"a-1", "a-2"}},
 		{"a master that refuses is replaced once enough replicas were asked to be sure", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
 			FenceReplicas(s, 90, 95)
@@ -40,7 +41,8 @@ func TestUnconfirmed(t *testing.T) {
 			s.Nodes[0].Stopped = true
 			FenceReplicas(s, 90, 95)
 		}, Promote, []string{"a-2"}},
-		{"an operator that was not answered for any server does not say that it reaches none", 3, func(s *Scene) { unconfirm(&s.Nodes[0], &s.Nodes[1], &s.Nodes[2]) }, Wait, nil},
+		{"an operator that was not answered for any server does not say that it reaches none", 3,
+			func(s *Scene) { unconfirm(&s.Nodes[0], &s.Nodes[1], &s.Nodes[2]) }, Wait, nil},
 		{"a replica that was not asked keeps its pod", 3, func(s *Scene) { unconfirm(&s.Nodes[2]) }, Wait, nil},
 		{"without a record a server that was not asked may be the master", 3, func(s *Scene) {
 			s.Status.Replication = nil

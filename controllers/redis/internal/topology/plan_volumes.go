@@ -21,7 +21,7 @@ func (w World) newestVolumes() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return w.Volumes[name].compare(top) != 0 })
 }
 
-// volumesToHear are the nodes whose volumes may hold what no other does, as far as their files tell: a snapshot of a node that
+// volumesToHear are the nodes whose volumes may hold what no other does, as far as their files show: a snapshot of a node that
 // was in sync may be further than the master's.
 func (s Situation) volumesToHear() []string {
 	newest := s.newestVolumes()
@@ -43,7 +43,7 @@ func (w World) MaxStampedEpoch() int64 {
 	return 0
 }
 
-// nodesToHear are the nodes that must still be heard before a first master is made anew: those of the size, and
+// nodesToHear are the nodes that must still be heard before a first master is recreated: those of the size, and
 // those beyond it whose volumes may hold the latest.
 func (s Situation) nodesToHear() []string {
 	list := append(s.NodeNames(), s.volumesToHear()...)

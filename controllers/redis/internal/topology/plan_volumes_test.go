@@ -27,8 +27,8 @@ func recreatedOnVolumes(size int32) *Scene {
 // emptiedWords ask a human what is right.
 func emptiedWords(newest, older string, keys int) string {
 	return fmt.Sprintf("the nodes with the newest data started without keys: %s; %s has %d keys, which may be out of date. "+
-		"If the keys were deleted on purpose, annotate this object with %s=0: the set begins empty. "+
-		"If they were lost, annotate it with %s=%s as well: the set begins with the keys of %s",
+		"If the keys were deleted on purpose, annotate this object with %s=0: the set starts empty. "+
+		"If they were lost, annotate it with %s=%s as well: the set starts with the keys of %s",
 		newest, older, keys, cachev1alpha1.RedisAllowUnsafePromotion, cachev1alpha1.RedisSwitchover, older, older)
 }
 
@@ -38,7 +38,7 @@ func missingWords(names string) string {
 		"; if they do not, see the events and logs of their pods"
 }
 
-func TestBeginningAgainOnVolumes(t *testing.T) {
+func TestStartingAgainOnVolumes(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		given  func(*Scene)
@@ -46,14 +46,22 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 		nodes  []string
 		why    string
 	}{
-		{"the master of the last epoch, as soon as it is there", func(s *Scene) { MakeSilent(&s.Nodes[1]) }, Promote, []string{"a-0"}, "Recovering"},
-		{"whatever its ordinal", func(s *Scene) { SetStamp(s, "a-1", 8, Leading); SetStamp(s, "a-2", 8, Synced) }, Promote, []string{"a-1"}, "Recovering"},
+		{"the master of the last epoch, as soon as it is there", func(s *Scene) { MakeSilent(&s.Nodes[1]) }, Promote, []string{"a-0"},
+			"Recovering"},
+		{"whatever its ordinal", func(s *Scene) { SetStamp(s, "a-1", 8, Leading); SetStamp(s, "a-2", 8, Synced) }, Promote, []string{"a-1"},
+			"Recovering"},
 		{"it is waited for", func(s *Scene) { MakeSilent(&s.Nodes[0]) }, Wait, nil, missingWords("a-0")},
 		{"also while it loads", func(s *Scene) { s.Nodes[0].Loading = true }, Wait, nil, missingWords("a-0")},
 		{"and while its pod before this one is going", func(s *Scene) { s.Nodes[0].Deleting = true }, Wait, nil, missingWords("a-0")},
-		{"emptied, one that was in sync, once all are there", func(s *Scene) { s.Nodes[0].Keys = 0; SetStamp(s, "a-2", 7, Behind) }, Promote, []string{"a-1"}, "Recovering"},
+		{"emptied, one that was in sync, once all are there", func(s *Scene) { s.Nodes[0].Keys = 0; SetStamp(s, "a-2", 7, Behind) }, Promote,
+			[]string{"a-1"}, "Recovering"},
 		{"not before", func(s *Scene) { s.Nodes[0].Keys = 0; MakeSilent(&s.Nodes[2]) }, Wait, nil, missingWords("a-2")},
-		{"its volume lost, one that was in sync", func(s *Scene) { delete(s.Volumes, "a-0"); s.Nodes[0].Keys = 99; SetStamp(s, "a-2", 7, Behind) }, Promote, []string{"a-1"}, "Recovering"},
+		{"its volume lost, one that was in sync", func(s *Scene) {
+			delete(s.Volumes, "a-0")
+			s.Nodes[0].Keys = 99
+			SetStamp(s, "a-2", 7,
+				Behind)
+		}, Promote, []string{"a-1"}, "Recovering"},
 		{"of those in sync the one with most", func(s *Scene) { delete(s.Volumes, "a-0") }, Promote, []string{"a-2"}, "Recovering"},
 		{"an earlier epoch counts less than being behind", func(s *Scene) {
 			delete(s.Volumes, "a-0")
@@ -65,7 +73,7 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 			s.Nodes[1].ReplID, s.Nodes[2].ReplID, s.Nodes[1].Offset = History, History, 9
 		}, Promote, []string{"a-1"}, "Recovering"},
 		{"beyond the size too", func(s *Scene) { SetStamp(s, "a-4", 8, Leading) }, Wait, nil, missingWords("a-4")},
-		{"an empty set begins with its last master", func(s *Scene) {
+		{"an empty set starts with its last master", func(s *Scene) {
 			SetStamp(s, "a-2", 8, Leading)
 			for i := range s.Nodes {
 				s.Nodes[i].Keys = 0
@@ -77,13 +85,13 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 			}
 			MakeSilent(&s.Nodes[0])
 		}, Wait, nil, missingWords("a-0")},
-		{"an emptied master is not begun with while others may have all", func(s *Scene) {
+		{"an emptied master is not started with while others may have all", func(s *Scene) {
 			for i := range s.Nodes {
 				s.Nodes[i].Keys = 0
 			}
 			MakeSilent(&s.Nodes[2])
 		}, Wait, nil, missingWords("a-2")},
-		{"who was behind is not begun with, though it alone holds keys", func(s *Scene) {
+		{"who was behind is not started with, though it alone holds keys", func(s *Scene) {
 			s.Nodes[0].Keys, s.Nodes[1].Keys = 0, 0
 			SetStamp(s, "a-2", 7, Behind)
 		}, Block, nil, emptiedWords("a-0, a-1", "a-2", 30)},
@@ -109,7 +117,7 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 }
 
 // The newest volumes hold nothing, which may be right, and an older one does.
-func TestAHumanTellsWhetherEmptyIsRight(t *testing.T) {
+func TestAHumanShowsWhetherEmptyIsRight(t *testing.T) {
 	for _, c := range []struct {
 		reason, older string
 		node          string
@@ -217,7 +225,8 @@ func TestStampIsReadAsWritten(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
-	for _, none := range []map[string]string{nil, {"mainstay-operator.io/epoch": "x", LabelRole: RoleMaster}, {"mainstay-operator.io/epoch": "-3"}, {"mainstay-operator.io/epoch": "99999999999999999999"}} {
+	for _, none := range []map[string]string{nil, {"mainstay-operator.io/epoch": "x", LabelRole: RoleMaster},
+		{"mainstay-operator.io/epoch": "-3"}, {"mainstay-operator.io/epoch": "99999999999999999999"}} {
 		if got := ReadStamp(none); got != (Stamp{}) {
 			t.Errorf("%v is read as %+v", none, got)
 		}

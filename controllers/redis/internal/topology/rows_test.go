@@ -12,12 +12,12 @@ import (
 type planRow struct {
 	reason string
 	size   int32
-	given  func(*Scene) // what is different from the scene that all rows begin with
+	given  func(*Scene) // what is different from the scene that all rows start with
 	do     Verb
 	nodes  []string
 }
 
-// healthy is the row's scene where all rows begin with a set that is well.
+// healthy is the row's scene where all rows start with a set that is well.
 func healthy(c planRow) *Scene {
 	s := Healthy(c.size)
 	c.given(s)

@@ -7,7 +7,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 )
 
-// Situation is what a decision is made from: what is asked for, what is on record, and what one pass saw.
+// Situation is what a decision is made from: what is asked for, what is recorded, and what one pass saw.
 type Situation struct {
 	config.Spec
 	Status *cachev1alpha1.RedisStatus

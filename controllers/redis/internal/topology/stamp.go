@@ -27,7 +27,7 @@ const (
 	annotationRole   = LabelRole
 )
 
-// Standing tells what a volume can be trusted to hold of its epoch: the higher, the more.
+// Standing says what a volume can be trusted to hold of its epoch: the higher, the more.
 type Standing int
 
 // The standings, least first.

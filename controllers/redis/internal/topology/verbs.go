@@ -5,13 +5,14 @@ type Verb string
 
 // What a step can do.
 const (
-	Idle              Verb = "Idle"              // nothing to do
-	Wait              Verb = "Wait"              // let what is under way go on
-	Block             Verb = "Block"             // ask a human, as going on could lose confirmed writes
-	Fence             Verb = "Fence"             // make nodes follow nobody
-	Promote           Verb = "Promote"           // save the intent, make a fenced node master, attach the others
-	SwitchOver        Verb = "SwitchOver"        // save the intent, fence the master, promote a replica that has all
-	StepDown          Verb = "StepDown"          // save the intent, fence a master that only the operator reaches, promote a replica that has all
+	Idle       Verb = "Idle"       // nothing to do
+	Wait       Verb = "Wait"       // let what is under way continue
+	Block      Verb = "Block"      // ask a human, as happening could lose confirmed writes
+	Fence      Verb = "Fence"      // make nodes follow no one
+	Promote    Verb = "Promote"    // save the intent, make a fenced node master, attach the others
+	SwitchOver Verb = "SwitchOver" // save the intent, fence the master, promote a replica that has all
+	// save the intent, fence a master that only the operator reaches, promote a replica that has all
+	StepDown          Verb = "StepDown"
 	RecordMaster      Verb = "RecordMaster"      // save that a node is master
 	AttachReplicas    Verb = "AttachReplicas"    // save that nodes may confirm writes, make them follow
 	RemoveMembers     Verb = "RemoveMembers"     // see that the others have all data, save that nodes confirm no more
@@ -21,12 +22,12 @@ const (
 	ApplySettings     Verb = "ApplySettings"     // give running nodes the settings that need no restart
 	SetPersistence    Verb = "SetPersistence"    // turn the append-only file on or off
 	LoadCertificates  Verb = "LoadCertificates"  // make nodes load the certificate that was published
-	DeletePod         Verb = "DeletePod"         // delete a pod, so that it is made anew from the latest template
+	DeletePod         Verb = "DeletePod"         // delete a pod, so that it is recreated from the latest template
 	DeleteSilentPod   Verb = "DeleteSilentPod"   // delete a pod that cannot be asked, with hardly any grace
-	ExpelUnrecorded   Verb = "ExpelUnrecorded"   // have the master refuse, and disconnect, replicas that are not on record
+	ExpelUnrecorded   Verb = "ExpelUnrecorded"   // have the master refuse, and disconnect, replicas that are not recorded
 	ServeStaleReads   Verb = "ServeStaleReads"   // let nodes that have come to be in sync answer reads from now on
 	DismissRequest    Verb = "DismissRequest"    // take off an annotation that is done with
-	EndMastership     Verb = "EndMastership"     // save that nobody is master any more
+	EndMastership     Verb = "EndMastership"     // save that no one is master any more
 	StampVolumes      Verb = "StampVolumes"      // write on volumes what they are worth
 	CreateRestorePod  Verb = "CreateRestorePod"  // save that a backup is loaded, make the pod that fetches and serves it
 	LoadBackup        Verb = "LoadBackup"        // save which node loads the backup, have it copy from the pod that serves it

@@ -52,9 +52,11 @@ func TestWhatNeedsCharge(t *testing.T) {
 		}
 	}
 	for _, verb := range []topology.Verb{
-		topology.Fence, topology.Promote, topology.SwitchOver, topology.StepDown, topology.RecordMaster, topology.AttachReplicas, topology.RemoveMembers,
+		topology.Fence, topology.Promote, topology.SwitchOver, topology.StepDown, topology.RecordMaster, topology.AttachReplicas,
+		topology.RemoveMembers,
 		topology.SetMinReplicas, topology.DeletePod, topology.DeleteSilentPod,
-		topology.ExpelUnrecorded, topology.EndMastership, topology.StampVolumes, topology.CreateRestorePod, topology.LoadBackup, topology.DeleteRestorePod,
+		topology.ExpelUnrecorded, topology.EndMastership, topology.StampVolumes, topology.CreateRestorePod, topology.LoadBackup,
+		topology.DeleteRestorePod,
 	} {
 		if !topology.Verbs[verb].NeedsCharge {
 			t.Errorf("%s is done by any leader", verb)

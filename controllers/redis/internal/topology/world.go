@@ -22,9 +22,9 @@ type World struct {
 	Ghost *Node
 	// Source is what a backup is loaded from; nil while it has no pod.
 	Source *Source
-	// FencedFor is how long all replicas that answer have followed nobody.
+	// FencedFor is how long all replicas that answer have followed no one.
 	FencedFor time.Duration
-	// CutOffFor is how long the master of record has been without the replicas that it needs, though
+	// CutOffFor is how long the recorded master has been without the replicas that it needs, though
 	// they follow it and can be asked.
 	CutOffFor time.Duration
 	// CertificateFile is the file of the published certificate; empty without TLS.
@@ -57,8 +57,8 @@ type Node struct {
 	Outdated         bool          // its pod is not of the StatefulSet's latest template
 	PasswordsUnknown bool          // it may not accept yet what the Secrets say
 	PasswordsUnsent  bool          // this operator has not sent it any passwords yet, and it runs since before this operator
-	RefusesPasswords bool          // it was told to, and refuses
-	SentCommands                   // what this operator has told it
+	RefusesPasswords bool          // it was asked to, and refuses
+	SentCommands                   // what this operator has reported it
 
 	MemoryLimit     int64             // memory that its container may have, 0 for none
 	RestartSettings string            // those that its pod was made for (config.Spec.RestartSettings)
@@ -67,61 +67,61 @@ type Node struct {
 	SnapshotTaken   bool              // it has taken the snapshot that it was asked for
 }
 
-// SentCommands is what this operator has told one process.
+// SentCommands is what this operator has given one process.
 type SentCommands struct {
-	OthersKilled bool // it was told to close the connections of all other operators
-	LoginSent    bool // it was told its login as a replica
-	// LinkedAt is when it was last linked to its master, or was told the login.
+	OthersKilled bool // it was asked to close the connections of all other operators
+	LoginSent    bool // it was given its login as a replica
+	// LinkedAt is when it was last linked to its master, or was given the login.
 	LinkedAt time.Time
 }
 
 // IsProcess reports whether this is the very process that was recorded, and answers.
-func (m Node) IsProcess(p cachev1alpha1.RedisProcess) bool {
-	return m.Answer == wire.Reached && m.PodUID == p.PodUID && m.RunID == p.RunID
+func (n Node) IsProcess(p cachev1alpha1.RedisProcess) bool {
+	return n.Answer == wire.Reached && n.PodUID == p.PodUID && n.RunID == p.RunID
 }
 
 // Process is how the record names this process.
-func (m Node) Process() cachev1alpha1.RedisProcess {
-	return cachev1alpha1.RedisProcess{Name: m.Name, PodUID: m.PodUID, Address: m.Address, RunID: m.RunID}
+func (n Node) Process() cachev1alpha1.RedisProcess {
+	return cachev1alpha1.RedisProcess{Name: n.Name, PodUID: n.PodUID, Address: n.Address, RunID: n.RunID}
 }
 
 // InSync reports whether a node hears that master's stream and shares its history.
-func (m Node) InSync(master Node) bool {
-	return m.Follows(master.Address) && m.LinkUp && !m.Loading && m.ReplID == master.ReplID
+func (n Node) InSync(master Node) bool {
+	return n.Follows(master.Address) && n.LinkUp && !n.Loading && n.ReplID == master.ReplID
 }
 
 // hasHistory reports whether the process has ever had a write of the record's history: until
 // then it has confirmed none.
-func (m Node) hasHistory(rep *cachev1alpha1.RedisReplication) bool {
-	offset, has := m.OffsetIn(rep.ReplID)
+func (n Node) hasHistory(rep *cachev1alpha1.RedisReplication) bool {
+	offset, has := n.OffsetIn(rep.ReplID)
 	return has && offset >= rep.StartOffset
 }
 
-// hasAllData reports whether a process has all that there was when the record's history began, or when a process
+// hasAllData reports whether a process has all that there was when the record's history started, or when a process
 // last left the record: one that has less may lack what was confirmed before. One that has exactly what this
-// history began with, still under the former one, lacks only writes of this one; isSafe counts whether those can
+// history started with, still under the former one, lacks only writes of this one; isSafe counts whether those can
 // be confirmed.
-func (m Node) hasAllData(rep *cachev1alpha1.RedisReplication) bool {
-	if m.ReplID == rep.ReplID {
-		return m.Offset >= rep.StartOffset
+func (n Node) hasAllData(rep *cachev1alpha1.RedisReplication) bool {
+	if n.ReplID == rep.ReplID {
+		return n.Offset >= rep.StartOffset
 	}
-	return rep.FormerReplID != "" && m.ReplID == rep.FormerReplID && m.Offset == rep.StartOffset
+	return rep.FormerReplID != "" && n.ReplID == rep.FormerReplID && n.Offset == rep.StartOffset
 }
 
-// Answers reports whether a server can be told what to do.
-func (m Node) Answers() bool { return m.Answer == wire.Reached && !m.Loading }
+// Answers reports whether a server can be shown what to do.
+func (n Node) Answers() bool { return n.Answer == wire.Reached && !n.Loading }
 
 // IsLockedOut reports whether a server of ours does not know our password.
-func (m Node) IsLockedOut() bool { return m.Answer == wire.AuthFailed && !m.Stopped && !m.Deleting }
+func (n Node) IsLockedOut() bool { return n.Answer == wire.AuthFailed && !n.Stopped && !n.Deleting }
 
 // IsBusy reports whether a server is kept from answering by a script, a function or a module.
-func (m Node) IsBusy() bool { return m.Answer == wire.ErrorReply && m.ErrorCode == wire.Busy }
+func (n Node) IsBusy() bool { return n.Answer == wire.ErrorReply && n.ErrorCode == wire.Busy }
 
 // IsUnconfirmed reports whether a server could not be asked because the API server did not confirm its address in time.
-func (m Node) IsUnconfirmed() bool { return m.Answer == wire.Unconfirmed }
+func (n Node) IsUnconfirmed() bool { return n.Answer == wire.Unconfirmed }
 
-// HasOldPasswords reports whether a server can be told which passwords to accept and was not.
-func (m Node) HasOldPasswords() bool { return m.Answers() && m.PasswordsUnknown }
+// HasOldPasswords reports whether a server can be shown which passwords to accept and was not.
+func (n Node) HasOldPasswords() bool { return n.Answers() && n.PasswordsUnknown }
 
 // Find returns the node of that name, and whether there is one.
 func (w World) Find(name string) (Node, bool) {
@@ -132,7 +132,7 @@ func (w World) Find(name string) (Node, bool) {
 	return w.Nodes[i], true
 }
 
-// RecordedMaster finds the master of record: in its pod, or as a ghost without one.
+// RecordedMaster finds the recorded master: in its pod, or as a ghost without one.
 func (w World) RecordedMaster(p cachev1alpha1.RedisProcess) Node {
 	if w.Ghost != nil && w.Ghost.PodUID == p.PodUID {
 		return *w.Ghost

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestAReplicaThatAcknowledgesNothingIsTold(t *testing.T) {
+func TestAReplicaThatAcknowledgesNothingIsReported(t *testing.T) {
 	a := newAcknowledgements(time.Second)
 	at := int64(1000)
 	ask := func(offsets ...int64) string {
@@ -22,13 +22,13 @@ func TestAReplicaThatAcknowledgesNothingIsTold(t *testing.T) {
 		}
 	}
 	second := at
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for range 30 { // the second acknowledges no more
 		at += 14
-		told[ask(at, second)] = true
+		reported[ask(at, second)] = true
 	}
-	if len(told) != 1+maxSilentReports || !told[", 10.0.0.2 silent 2"] {
-		t.Errorf("it is told %d times: %v", len(told)-1, told)
+	if len(reported) != 1+maxSilentReports || !reported[", 10.0.0.2 silent 2"] {
+		t.Errorf("it is reported %d times: %v", len(reported)-1, reported)
 	}
 	if at += 14; ask(at, at) != "" {
 		t.Error("it acknowledges again")
@@ -44,12 +44,13 @@ func TestAReplicaThatAcknowledgesNothingIsTold(t *testing.T) {
 }
 
 // A master that is asked five times a second has nothing new, five times in a row, of a replica that is well.
-func TestAReplicaThatIsAskedOfOftenIsNotTold(t *testing.T) {
+func TestAReplicaThatIsAskedOfOftenIsNotReported(t *testing.T) {
 	a := newAcknowledgements(200 * time.Millisecond)
 	for asked := range 50 {
 		offset := int64(1000 + asked/5*14)
-		if told := a.update([]string{"master", strconv.FormatInt(offset+14, 10), "10.0.0.1", "6379", strconv.FormatInt(offset, 10)}); told != "" {
-			t.Fatalf("after %d questions: %s", asked+1, told)
+		if reported := a.update([]string{"master", strconv.FormatInt(offset+14, 10), "10.0.0.1", "6379",
+			strconv.FormatInt(offset, 10)}); reported != "" {
+			t.Fatalf("after %d questions: %s", asked+1, reported)
 		}
 	}
 }

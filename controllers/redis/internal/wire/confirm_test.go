@@ -31,9 +31,10 @@ func listenOnce(t *testing.T) (hostport string, heard <-chan string) {
 	return listener.Addr().String(), all
 }
 
-// Whoever has the address hears nothing until it is confirmed.
+// Anyone who has the address hears nothing until it is confirmed.
 func TestNothingIsSentBeforeTheAddressIsConfirmed(t *testing.T) {
-	for reason, confirms := range map[string]error{"a pod of ours has the address": nil, "another pod has the address": errors.New("another's")} {
+	for reason, confirms := range map[string]error{"a pod of ours has the address": nil,
+		"another pod has the address": errors.New("another's")} {
 		t.Run(reason, func(t *testing.T) {
 			hostport, heard := listenOnce(t)
 			s := openConfirmed(hostport, password, nil, time.Minute, func(context.Context) error { return confirms })
@@ -48,7 +49,7 @@ func TestNothingIsSentBeforeTheAddressIsConfirmed(t *testing.T) {
 	}
 }
 
-// Each connection is confirmed anew.
+// Each connection is confirmed again.
 func TestEachConnectionIsConfirmed(t *testing.T) {
 	p, asked := start(t), 0
 	s := openConfirmed(p.hostport, password, nil, time.Minute, func(context.Context) error { asked++; return nil })
@@ -63,7 +64,7 @@ func TestEachConnectionIsConfirmed(t *testing.T) {
 	}
 }
 
-// An address that no pod has tells only whether it refuses.
+// An address that no pod has says only whether it refuses.
 func TestAKnockSendsNothing(t *testing.T) {
 	hostport, heard := listenOnce(t)
 	knock := func() Answer {
@@ -82,7 +83,7 @@ func TestAKnockSendsNothing(t *testing.T) {
 	hostport = listener.Addr().String()
 	must(t, listener.Close())
 	if got := knock(); got != Refused {
-		t.Errorf("nobody listens: %v", got)
+		t.Errorf("no one listens: %v", got)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestALookAtAHostileServer(t *testing.T) {
 		{hostile.Encoding, Silent, `"slave0" in INFO is at "\xff\xfe\xfd", not an address or a name of a host`},
 		{hostile.Drip, Silent, ""},
 		{hostile.Silence, Silent, ""},
-		{hostile.Push, Silent, `it begins with none of the types of RESP2: ">2"`},
+		{hostile.Push, Silent, `it starts with none of the types of RESP2: ">2"`},
 		{hostile.Replicas, Silent, "it has more than 524288 bytes: a string of "},
 		{hostile.Labels, Reached, ""},
 	} {
@@ -54,7 +54,7 @@ func TestALookAtAHostileServer(t *testing.T) {
 				t.Errorf("got %+v", v)
 			}
 			if len(v.Attached) > maxAttached {
-				t.Errorf("%d replicas are told", len(v.Attached))
+				t.Errorf("%d replicas are reported", len(v.Attached))
 			}
 			if met := liar.Met.Load(); met != 1 {
 				t.Errorf("it was connected to %d times", met)
@@ -93,7 +93,7 @@ func TestAWatchOfAHostileServer(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			met, why := watchOnce(ctx, liar.Address, 2*timeoutFor(c.sort), WatchHandler{OnChange: func() {}, OnReply: func(behind map[string]int64) {
-				stop() // it would go on
+				stop() // it would continue
 				for address := range behind {
 					if !isHost(address) || len(behind) > maxAttached {
 						t.Errorf("it is heard of %q among %d", address, len(behind))
@@ -113,7 +113,8 @@ func TestAWatchOfAHostileServer(t *testing.T) {
 // A bug of ours in a watch handler ends neither the watch nor the process.
 func TestAPanicDoesNotEndAWatch(t *testing.T) {
 	liar := hostile.Start(t, hostile.Labels, "")
-	met, why := watchOnce(logr.NewContext(t.Context(), logr.Discard()), liar.Address, time.Minute, WatchHandler{OnReply: func(map[string]int64) { panic("in the watch handler") }})
+	met, why := watchOnce(logr.NewContext(t.Context(), logr.Discard()), liar.Address, time.Minute,
+		WatchHandler{OnReply: func(map[string]int64) { panic("in the watch handler") }})
 	if !met || !strings.Contains(why, "a bug of the operator made it panic") {
 		t.Errorf("met %t, %q", met, why)
 	}
@@ -147,7 +148,8 @@ func FuzzLook(f *testing.F) {
 			_, _ = theirs.Write(replies)
 			_ = theirs.Close()
 		}()
-		s := newServer(func(context.Context, *atomic.Bool) (net.Conn, error) { return &limitedConn{Conn: ours}, nil }, password, time.Minute, time.Minute)
+		s := newServer(func(context.Context, *atomic.Bool) (net.Conn, error) { return &limitedConn{Conn: ours}, nil }, password, time.Minute,
+			time.Minute)
 		v := s.Look(t.Context())
 		s.Close()
 		_ = ours.Close()

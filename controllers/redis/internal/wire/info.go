@@ -15,7 +15,7 @@ import (
 const maxAttached = 64
 
 // These patterns bound fields that are passed on. Redis draws the ids by getRandomHexChars in its util.c.
-// Somebody may have told a server by hand to follow, or to announce itself by, a name.
+// Somebody may have given a server by hand to follow, or to announce itself by, a name.
 var (
 	idPattern      = regexp.MustCompile(`^[0-9a-f]{40}$`)
 	versionPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+~_-]{0,31}$`)
@@ -38,10 +38,12 @@ var infoFields = func() map[string]fieldFormat {
 	role := fieldFormat{func(text string) bool { return text == "master" || text == "slave" }, "master or slave"}
 	fields := map[string]fieldFormat{"run_id": id, "master_replid": id, "master_replid2": id,
 		"redis_version": version, "valkey_version": version, "master_host": host, "role": role}
-	for _, name := range []string{"master_last_io_seconds_ago", "master_link_down_since_seconds", "master_repl_offset", "slave_repl_offset", "second_repl_offset", "rdb_last_save_time"} {
+	for _, name := range []string{"master_last_io_seconds_ago", "master_link_down_since_seconds", "master_repl_offset", "slave_repl_offset",
+		"second_repl_offset", "rdb_last_save_time"} {
 		fields[name] = number
 	}
-	for _, name := range []string{"loading", "async_loading", "master_link_status", "master_sync_in_progress", "repl_backlog_active", "aof_enabled",
+	for _, name := range []string{"loading", "async_loading", "master_link_status", "master_sync_in_progress", "repl_backlog_active",
+		"aof_enabled",
 		"aof_rewrite_in_progress", "aof_rewrite_scheduled", "aof_last_bgrewrite_status", "rdb_bgsave_in_progress"} {
 		fields[name] = word
 	}
@@ -85,7 +87,8 @@ func parse(info string) (View, error) {
 		case strings.HasPrefix(name, "slave") && strings.HasPrefix(value, "ip="):
 			ip := pairValue(value, "ip")
 			if !isHost(ip) {
-				return View{}, unreadablef("%s in INFO is at %s, not %s", untrusted.Quote(name), untrusted.Quote(ip), infoFields["master_host"].description)
+				return View{}, unreadablef("%s in INFO is at %s, not %s", untrusted.Quote(name), untrusted.Quote(ip),
+					infoFields["master_host"].description)
 			}
 			if len(v.Attached) < maxAttached {
 				v.Attached = append(v.Attached, ip)
@@ -142,8 +145,8 @@ func serverVersion(fields map[string]string) string {
 
 // pairValue returns the value of a name in "a=1,b=2".
 func pairValue(text, name string) string {
-	for one := range strings.SplitSeq(text, ",") {
-		if value, is := strings.CutPrefix(one, name+"="); is {
+	for item := range strings.SplitSeq(text, ",") {
+		if value, is := strings.CutPrefix(item, name+"="); is {
 			return value
 		}
 	}

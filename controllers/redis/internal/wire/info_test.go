@@ -10,14 +10,15 @@ import (
 
 const (
 	someID = "0123456789abcdef0123456789abcdef01234567"
-	// ofMaster is the least that every master tells.
+	// ofMaster is the least that every master shows.
 	ofMaster = "run_id:" + someID + "\r\nrole:master\r\nmaster_replid:" + someID + "\r\n"
 )
 
 func TestParse(t *testing.T) {
 	v, err := parse("# Server\r\nredis_version:7.2.4\r\nvalkey_version:8.1.1\r\n" + ofMaster + "loading:0\r\n" +
 		"slave0:ip=10.0.0.2,port=6379,state=online,offset=5,lag=0\r\nmaster_repl_offset:7\r\ndb0:keys=2,expires=0\r\ndb3:keys=1,expires=0\r\n")
-	if err != nil || v.Version != "8.1.1" || v.Keys != 3 || v.Offset != 7 || !v.Master || v.RunID != someID || len(v.Attached) != 1 || v.Attached[0] != "10.0.0.2" {
+	if err != nil || v.Version != "8.1.1" || v.Keys != 3 || v.Offset != 7 || !v.Master || v.RunID != someID || len(v.Attached) != 1 ||
+		v.Attached[0] != "10.0.0.2" {
 		t.Fatalf("got %+v, %v", v, err)
 	}
 }
@@ -50,9 +51,12 @@ func TestParseRefusesWhatNoServerSays(t *testing.T) {
 
 func TestParseWhenAReplicaHeardItsMaster(t *testing.T) {
 	for text, want := range map[string]View{
-		"master_link_status:up\nmaster_last_io_seconds_ago:1\nmaster_sync_in_progress:0":                                      {LinkUp: true, LastIO: time.Second},
-		"master_link_status:down\nmaster_last_io_seconds_ago:-1\nmaster_sync_in_progress:0\nmaster_link_down_since_seconds:7": {LastIO: 7 * time.Second},
-		"master_link_status:down\nmaster_last_io_seconds_ago:0\nmaster_sync_in_progress:1\nmaster_link_down_since_seconds:-1": {Syncing: true, LastIO: -time.Second},
+		"master_link_status:up\nmaster_last_io_seconds_ago:1\nmaster_sync_in_progress:0": {LinkUp: true,
+			LastIO: time.Second},
+		"master_link_status:down\nmaster_last_io_seconds_ago:-1\nmaster_sync_in_progress:0\nmaster_link_down_since_seconds:7": {
+			LastIO: 7 * time.Second},
+		"master_link_status:down\nmaster_last_io_seconds_ago:0\nmaster_sync_in_progress:1\nmaster_link_down_since_seconds:-1": {Syncing: true,
+			LastIO: -time.Second},
 	} {
 		v, err := parse(ofMaster + "role:slave\n" + text)
 		if err != nil || v.LinkUp != want.LinkUp || v.LastIO != want.LastIO || v.Syncing != want.Syncing {
@@ -61,7 +65,7 @@ func TestParseWhenAReplicaHeardItsMaster(t *testing.T) {
 	}
 }
 
-func TestAsManyReplicasAsMatterAreTold(t *testing.T) {
+func TestAsManyReplicasAsMatterAreReported(t *testing.T) {
 	var info strings.Builder
 	info.WriteString(ofMaster)
 	for i := range 1000 {
@@ -78,7 +82,7 @@ func FuzzInfo(f *testing.F) {
 		if err == nil {
 			isJudged(t, v)
 		} else if text := unreadableReason(err); text == "" || len(text) > 1024 || !utf8.ValidString(text) {
-			t.Errorf("it tells %q", text)
+			t.Errorf("it shows %q", text)
 		}
 	})
 }
@@ -86,8 +90,10 @@ func FuzzInfo(f *testing.F) {
 // isJudged fails for a view that holds what no server says.
 func isJudged(t *testing.T, v View) {
 	t.Helper()
-	if v.Answer != Reached || !idPattern.MatchString(v.RunID) || !idPattern.MatchString(v.ReplID) || v.FormerReplID != "" && !idPattern.MatchString(v.FormerReplID) ||
-		v.Version != "" && !versionPattern.MatchString(v.Version) || v.MasterHost != "" && !isHost(v.MasterHost) || len(v.Attached) > maxAttached {
+	if v.Answer != Reached || !idPattern.MatchString(v.RunID) || !idPattern.MatchString(v.ReplID) || v.FormerReplID != "" &&
+		!idPattern.MatchString(v.FormerReplID) ||
+		v.Version != "" && !versionPattern.MatchString(v.Version) || v.MasterHost != "" && !isHost(v.MasterHost) ||
+		len(v.Attached) > maxAttached {
 		t.Errorf("it lets through %+v", v)
 	}
 	for _, address := range v.Attached {

@@ -16,7 +16,7 @@ import (
 // that repeats nothing secret.
 type commandError struct{ code, text string }
 
-func (r commandError) Error() string { return "the server says " + cmp.Or(r.text, r.code) }
+func (c commandError) Error() string { return "the server says " + cmp.Or(c.text, c.code) }
 
 func newCommandError(reply redis.Error, words string) commandError {
 	code, _, _ := strings.Cut(reply.Error(), " ")
@@ -72,7 +72,7 @@ func (s *Server) KillUser(ctx context.Context, user string) error {
 	return s.do(ctx, "CLIENT", "KILL", "USER", user)
 }
 
-// withoutSecrets returns an error without the server's words, which may repeat what it was told.
+// withoutSecrets returns an error without the server's words, which may repeat what it was reported.
 func withoutSecrets(err error) error {
 	var reply redis.Error
 	if errors.As(err, &reply) {
@@ -92,6 +92,6 @@ func shorten(err error) error {
 
 type shortError struct{ error }
 
-func (b shortError) Error() string { return untrusted.Sanitize(b.error.Error()) }
+func (s shortError) Error() string { return untrusted.Sanitize(s.error.Error()) }
 
-func (b shortError) Unwrap() error { return b.error }
+func (s shortError) Unwrap() error { return s.error }

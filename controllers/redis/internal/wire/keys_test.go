@@ -18,7 +18,8 @@ func sha(text string) string {
 // as logs in as a user, over one connection that stays open until the test ends.
 func (p *process) as(t *testing.T, user, password string) (*redis.Conn, error) {
 	t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: p.hostport, Username: user, Password: password, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ReadTimeout: time.Minute})
+	client := redis.NewClient(&redis.Options{Addr: p.hostport, Username: user, Password: password, Protocol: 2, MaxRetries: -1,
+		DisableIdentity: true, ReadTimeout: time.Minute})
 	t.Cleanup(func() { _ = client.Close() })
 	conn := client.Conn()
 	t.Cleanup(func() { _ = conn.Close() })
@@ -45,12 +46,13 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-func TestARefusalTellsNoPassword(t *testing.T) {
+func TestARefusalShowsNoPassword(t *testing.T) {
 	p := start(t)
 	must(t, p.do(t.Context(), "ACL", "SETUSER", "weak", "on", ">weak", "+ping"))
 	weak := openWithin(p.hostport, "", nil, time.Minute)
 	defer weak.Close()
-	weak.client = redis.NewClient(&redis.Options{Addr: p.hostport, Username: "weak", Password: "weak", Protocol: 2, MaxRetries: -1, DisableIdentity: true, ReadTimeout: time.Minute})
+	weak.client = redis.NewClient(&redis.Options{Addr: p.hostport, Username: "weak", Password: "weak", Protocol: 2, MaxRetries: -1,
+		DisableIdentity: true, ReadTimeout: time.Minute})
 	for what, err := range map[string]error{
 		"no such digest": p.SetPasswords(t.Context(), "default", "my-password"),
 		"no right":       weak.SetPasswords(t.Context(), "default", sha("my-password")),
@@ -60,7 +62,8 @@ func TestARefusalTellsNoPassword(t *testing.T) {
 		}
 	}
 	p.Close()
-	if err := p.SetPasswords(t.Context(), "default", sha("my-password")); err == nil || IsRefusal(err) || strings.Contains(err.Error(), sha("my-password")) {
+	if err := p.SetPasswords(t.Context(), "default", sha("my-password")); err == nil || IsRefusal(err) ||
+		strings.Contains(err.Error(), sha("my-password")) {
 		t.Errorf("no connection: %v", err)
 	}
 }

@@ -19,7 +19,7 @@ const (
 	// for each database that holds keys.
 	maxReply = 512 << 10
 	// maxLine is in bytes, of a status, an error or a number. Redis repeats in an error at most the
-	// directive and the value that it was told, which the schema bounds.
+	// directive and the value that it was reported, which the schema bounds.
 	maxLine = 4 << 10
 	// maxElements bounds the elements of all lists of one reply. HELLO lists the modules and what each
 	// was started with; ROLE takes three for each replica, and one more.
@@ -56,38 +56,38 @@ type limitedConn struct {
 	failure error
 }
 
-func (w *limitedConn) Read(p []byte) (int, error) {
-	if w.failure != nil {
-		return 0, w.failure
+func (l *limitedConn) Read(p []byte) (int, error) {
+	if l.failure != nil {
+		return 0, l.failure
 	}
-	n, err := w.Conn.Read(p)
-	if w.failure = w.replies.consume(p[:n]); w.failure != nil {
-		return 0, w.failure
+	n, err := l.Conn.Read(p)
+	if l.failure = l.replies.consume(p[:n]); l.failure != nil {
+		return 0, l.failure
 	}
 	return n, err
 }
 
 // replyFraming follows RESP2, https://redis.io/docs/latest/develop/reference/protocol-spec/, through a
 // stream of replies: lines that end in CR LF, and strings of an announced length. It is stricter than
-// the client library, and sees each line and each string begin where the library does. Nothing of
+// the client library, and sees each line and each string start where the library does. Nothing of
 // RESP3 is let through: no server speaks it to a client that has not asked for it, and the library calls
 // itself once for each attribute, until the stack is full.
 type replyFraming struct {
-	line         []byte // the line that has begun
+	line         []byte // the line that has started
 	textLeft     int    // bytes left of a string, and of the line break after it
-	elementsLeft []int  // elements left of each list that has begun, outermost first
+	elementsLeft []int  // elements left of each list that has started, outermost first
 	// bytes and elements count those of the reply so far.
 	bytes, elements int
 }
 
 // consume takes in what comes next. After an error, nothing more can be read.
-func (f *replyFraming) consume(p []byte) error {
+func (r *replyFraming) consume(p []byte) error {
 	for len(p) > 0 {
-		if f.textLeft > 0 {
-			n := min(f.textLeft, len(p))
-			f.textLeft, p = f.textLeft-n, p[n:]
-			if f.textLeft == 0 {
-				f.endValue()
+		if r.textLeft > 0 {
+			n := min(r.textLeft, len(p))
+			r.textLeft, p = r.textLeft-n, p[n:]
+			if r.textLeft == 0 {
+				r.endValue()
 			}
 			continue
 		}
@@ -96,11 +96,11 @@ func (f *replyFraming) consume(p []byte) error {
 			part, ends = p[:i+1], true
 		}
 		p = p[len(part):]
-		if err := f.appendLine(part); err != nil {
+		if err := r.appendLine(part); err != nil {
 			return err
 		}
 		if ends {
-			if err := f.parseHeader(); err != nil {
+			if err := r.parseHeader(); err != nil {
 				return err
 			}
 		}
@@ -109,59 +109,59 @@ func (f *replyFraming) consume(p []byte) error {
 }
 
 // appendLine takes in a part of a line, and makes it printable in place, since messages may repeat it.
-func (f *replyFraming) appendLine(part []byte) error {
+func (r *replyFraming) appendLine(part []byte) error {
 	for i, b := range part {
 		if (b < ' ' || b > '~') && b != '\r' && b != '\n' {
 			part[i] = '?'
 		}
 	}
-	f.line = append(f.line, part[:min(len(part), maxLine+1)]...)
-	if len(f.line) > maxLine {
-		return unreadablef("it has a line of more than %d bytes: %s", maxLine, untrusted.Quote(string(f.line)))
+	r.line = append(r.line, part[:min(len(part), maxLine+1)]...)
+	if len(r.line) > maxLine {
+		return unreadablef("it has a line of more than %d bytes: %s", maxLine, untrusted.Quote(string(r.line)))
 	}
-	if f.bytes += len(part); f.bytes > maxReply {
+	if r.bytes += len(part); r.bytes > maxReply {
 		return unreadablef("it has more than %d bytes", maxReply)
 	}
 	return nil
 }
 
 // parseHeader reads a whole line: a value, or the length of a string or a list.
-func (f *replyFraming) parseHeader() error {
-	line, ended := bytes.CutSuffix(f.line, []byte("\r\n"))
+func (r *replyFraming) parseHeader() error {
+	line, ended := bytes.CutSuffix(r.line, []byte("\r\n"))
 	if !ended || len(line) == 0 || bytes.ContainsRune(line, '\r') {
-		return unreadablef("it has a line that is none of RESP2: %s", untrusted.Quote(string(f.line)))
+		return unreadablef("it has a line that is none of RESP2: %s", untrusted.Quote(string(r.line)))
 	}
-	f.line = f.line[:0]
+	r.line = r.line[:0]
 	prefix, rest := line[0], string(line[1:])
 	switch prefix {
 	case '+', '-':
-		f.endValue()
+		r.endValue()
 		return nil
 	case ':':
 		if _, err := strconv.ParseInt(rest, 10, 64); err != nil || len(rest) > maxDigits {
 			return unreadablef("%s is no number", untrusted.Quote(rest))
 		}
-		f.endValue()
+		r.endValue()
 		return nil
 	case '$', '*':
 	default:
-		return unreadablef("it begins with none of the types of RESP2: %s", untrusted.Quote(string(line)))
+		return unreadablef("it starts with none of the types of RESP2: %s", untrusted.Quote(string(line)))
 	}
 	n, err := parseLength(rest)
 	switch {
 	case err != nil:
 		return err
 	case n <= 0 && prefix == '*', n < 0: // an empty list, or nil
-		f.endValue()
+		r.endValue()
 		return nil
 	case prefix == '$':
-		if f.bytes += n + 2; f.bytes > maxReply {
+		if r.bytes += n + 2; r.bytes > maxReply {
 			return unreadablef("it has more than %d bytes: a string of %d", maxReply, n)
 		}
-		f.textLeft = n + 2
+		r.textLeft = n + 2
 		return nil
 	}
-	return f.beginList(n)
+	return r.startList(n)
 }
 
 // parseLength reads the length of a string or a list: digits, or -1 for nil.
@@ -176,26 +176,26 @@ func parseLength(text string) (int, error) {
 	return int(n), nil
 }
 
-func (f *replyFraming) beginList(n int) error {
-	if f.elements += n; f.elements > maxElements {
+func (r *replyFraming) startList(n int) error {
+	if r.elements += n; r.elements > maxElements {
 		return unreadablef("its lists have more than %d elements: one of %d", maxElements, n)
 	}
-	if len(f.elementsLeft) == maxDepth {
+	if len(r.elementsLeft) == maxDepth {
 		return unreadablef("its lists are more than %d deep", maxDepth)
 	}
-	f.elementsLeft = append(f.elementsLeft, n)
+	r.elementsLeft = append(r.elementsLeft, n)
 	return nil
 }
 
 // endValue notes the end of a value, and of the lists and the reply whose last value it is.
-func (f *replyFraming) endValue() {
-	for i := len(f.elementsLeft) - 1; i >= 0; i-- {
-		if f.elementsLeft[i]--; f.elementsLeft[i] > 0 {
+func (r *replyFraming) endValue() {
+	for i := len(r.elementsLeft) - 1; i >= 0; i-- {
+		if r.elementsLeft[i]--; r.elementsLeft[i] > 0 {
 			return
 		}
-		f.elementsLeft = f.elementsLeft[:i]
+		r.elementsLeft = r.elementsLeft[:i]
 	}
-	f.bytes, f.elements = 0, 0
+	r.bytes, r.elements = 0, 0
 }
 
 // unreadableReason returns why a reply cannot be read; "" for any other error.

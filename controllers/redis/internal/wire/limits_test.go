@@ -76,7 +76,7 @@ func TestWireRefusesBeforeTheLibraryReadsSoFar(t *testing.T) {
 				t.Errorf("byte by byte: %d bytes, %v", len(slowly), alsoErr)
 			}
 			if n, again := one.Read(make([]byte, 1)); err != nil && (n != 0 || !errors.Is(again, alsoErr)) {
-				t.Errorf("it goes on after %v: %d, %v", alsoErr, n, again)
+				t.Errorf("it continues after %v: %d, %v", alsoErr, n, again)
 			}
 		})
 	}
@@ -91,14 +91,15 @@ func TestWordsOfAServerCanBePrinted(t *testing.T) {
 }
 
 // The words of a server's refusal reach a condition: a few lines of them.
-func TestARefusalIsTold(t *testing.T) {
+func TestARefusalIsReported(t *testing.T) {
 	ours, theirs := net.Pipe()
 	go func() {
 		go func() { _, _ = io.Copy(io.Discard, theirs) }()
 		_, _ = theirs.Write([]byte("-ERR\r\n+OK\r\n-ERR " + strings.Repeat("no", 1000) + "\r\n"))
 	}()
 	t.Cleanup(func() { _ = theirs.Close() })
-	s := newServer(func(context.Context, *atomic.Bool) (net.Conn, error) { return &limitedConn{Conn: ours}, nil }, password, time.Minute, time.Minute)
+	s := newServer(func(context.Context, *atomic.Bool) (net.Conn, error) { return &limitedConn{Conn: ours}, nil }, password, time.Minute,
+		time.Minute)
 	defer s.Close()
 	if err := s.Fence(t.Context()); err == nil || !strings.Contains(err.Error(), "ERR nono") || len(err.Error()) > 400 {
 		t.Errorf("%.500q", err)
@@ -107,7 +108,8 @@ func TestARefusalIsTold(t *testing.T) {
 
 func TestOnlyAddressesAreDialled(t *testing.T) {
 	for _, hostport := range []string{"localhost:6379", ":6379", "10.0.0.1", "[::1%\xff]:x"} {
-		if _, err := dialAddress(t.Context(), net.Dialer{}, hostport); err == nil || !strings.Contains(err.Error(), "no address and port to connect to") {
+		if _, err := dialAddress(t.Context(), net.Dialer{}, hostport); err == nil ||
+			!strings.Contains(err.Error(), "no address and port to connect to") {
 			t.Errorf("%s: %v", hostport, err)
 		}
 	}
@@ -139,7 +141,7 @@ func wellFramed(t *testing.T, replies []byte) {
 			return
 		}
 		if len(line) > maxLine || len(line) == 0 || !strings.ContainsRune("+-:$*", rune(line[0])) {
-			t.Fatalf("a line of %d bytes that begins %q", len(line), line[:min(len(line), 9)])
+			t.Fatalf("a line of %d bytes that starts %q", len(line), line[:min(len(line), 9)])
 		}
 		replies = rest
 		if line[0] != '$' && line[0] != '*' {

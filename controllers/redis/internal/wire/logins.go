@@ -28,7 +28,7 @@ type Login struct {
 	Password string
 }
 
-// Digest returns the hash by which the master is told the password.
+// Digest returns the hash by which the master is given the password.
 func (l Login) Digest() string {
 	sum := sha256.Sum256([]byte(l.Password))
 	return hex.EncodeToString(sum[:])
@@ -53,9 +53,9 @@ func (s *Server) Admit(ctx context.Context, users []string, admitted []Login) er
 		}
 		return nil
 	})
-	for _, one := range refusals { // the first tells why, the transaction only that
-		if one.Err() != nil {
-			err = one.Err()
+	for _, refusal := range refusals { // the first says why, the transaction only that
+		if refusal.Err() != nil {
+			err = refusal.Err()
 			break
 		}
 	}
@@ -83,7 +83,7 @@ func (s *Server) Pin(ctx context.Context) error {
 const copyDelay = "repl-diskless-sync-delay"
 
 // pinDelay is the copyDelay during a pin, far longer than one takes. The server counts whole seconds, so 1
-// may be over at once; and a copy that nobody takes delays the next.
+// may be over at once; and a copy that no one takes delays the next.
 const pinDelay = "5"
 
 func (s *Server) pin(ctx context.Context, once Login) error {

@@ -84,7 +84,8 @@ func TestPinLeavesNothingBehind(t *testing.T) {
 	if forks := p.field(t, "total_forks"); forks != "0" || p.delay(t) != "0" {
 		t.Errorf("%s forks, and a delay of %s s before the next copy", forks, p.delay(t))
 	}
-	if login := p.user(t, Replication); !strings.Contains(login, " off ") || strings.Contains(login, "#") || strings.Contains(login, "nopass") {
+	if login := p.user(t, Replication); !strings.Contains(login, " off ") || strings.Contains(login, "#") ||
+		strings.Contains(login, "nopass") {
 		t.Errorf("the login is left open: %s", login)
 	}
 }
@@ -115,7 +116,7 @@ func (p *process) replicas(t *testing.T) map[string]string {
 	return found
 }
 
-func TestAdmitCutsWhoIsNotAdmittedAndNobodyElse(t *testing.T) {
+func TestAdmitCutsWhoIsNotAdmittedAndNoOneElse(t *testing.T) {
 	master, stays, goes := start(t), start(t), start(t)
 	users := []string{"one", "two", "three"}
 	one, two := Login{"one", "first"}, Login{"two", "second"}

@@ -84,7 +84,7 @@ func endsLook(err error) bool {
 	return err != nil && (errorCode(err) == "" || errorCode(err) == Busy)
 }
 
-// errorCode returns the word that a server's error reply begins with, such as BUSY; "" for an error that is no reply.
+// errorCode returns the word that a server's error reply starts with, such as BUSY; "" for an error that is no reply.
 func errorCode(err error) string {
 	var reply redis.Error
 	if !errors.As(err, &reply) {

@@ -37,14 +37,14 @@ func TestABusyServerLives(t *testing.T) {
 		}
 	}
 	p.killScript(t)
-	eventually(t, "it answers after the script", func() bool { // which goes on for a moment after SCRIPT KILL
+	eventually(t, "it answers after the script", func() bool { // which continues for a moment after SCRIPT KILL
 		v := p.Look(t.Context())
 		return v.Answer == Reached && v.ErrorCode == ""
 	})
 }
 
-// A watch reports the beginning and the end of a script once each, by one connection.
-func TestAWatchOutlastsAScript(t *testing.T) {
+// A watch reports the start and the end of a script once each, by one connection.
+func TestAWatchSurvivesAScript(t *testing.T) {
 	p := start(t)
 	news := p.watched(t, 200*time.Millisecond, WatchHandler{})
 	<-news // it is there
@@ -81,7 +81,7 @@ func TestARefusedOperatorSeesLife(t *testing.T) {
 	}
 }
 
-// An error proves life only by a server that has accepted the login, and only one that tells of its state.
+// An error proves life only by a server that has accepted the login, and only one that reports its state.
 func TestWhatAnErrorProves(t *testing.T) {
 	for _, c := range []struct {
 		reason, login, info string
@@ -91,7 +91,7 @@ func TestWhatAnErrorProves(t *testing.T) {
 		{"LOADING after the login is life", "+OK\r\n", "-LOADING the dataset\r\n", ErrorReply},
 		{"BUSY to the login is no answer", "-BUSY running a script\r\n", "-BUSY running a script\r\n", Silent},
 		{"BUSY without an error's mark is no answer", "+OK\r\n", "+BUSY running a script\r\n", Silent},
-		{"a word that begins like BUSY is no answer", "+OK\r\n", "-BUSYKEY there is one\r\n", Silent},
+		{"a word that starts like BUSY is no answer", "+OK\r\n", "-BUSYKEY there is one\r\n", Silent},
 		{"an unknown command is no answer", "+OK\r\n", "-ERR unknown command\r\n", Silent},
 		{"NOAUTH after the login is another's server", "+OK\r\n", "-NOAUTH Authentication required.\r\n", AuthFailed},
 		{"WRONGPASS is another's server", "-WRONGPASS invalid\r\n", "", AuthFailed},

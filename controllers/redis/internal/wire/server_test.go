@@ -189,7 +189,7 @@ func (p *process) watched(t *testing.T, interval time.Duration, ear WatchHandler
 	return news
 }
 
-func TestWatchTellsOfRoleAndEnd(t *testing.T) {
+func TestWatchShowsOfRoleAndEnd(t *testing.T) {
 	p := start(t)
 	news := p.watched(t, 200*time.Millisecond, WatchHandler{})
 	<-news // it is there
@@ -202,7 +202,7 @@ func TestWatchTellsOfRoleAndEnd(t *testing.T) {
 	<-news // it has ended
 }
 
-// The connection's end tells a watch of the server's end, long before it asks again.
+// The connection's end reports a watch of the server's end, long before it asks again.
 func TestWatchHearsTheEndAtOnce(t *testing.T) {
 	p := start(t)
 	news := p.watched(t, time.Hour, WatchHandler{})
@@ -268,7 +268,7 @@ func TestSendAwayEndsApplicationsOnly(t *testing.T) {
 	}
 }
 
-func TestWatchTellsOfSilence(t *testing.T) {
+func TestWatchShowsOfSilence(t *testing.T) {
 	p := start(t)
 	var heard atomic.Int32
 	news := p.watched(t, 200*time.Millisecond, WatchHandler{OnReply: func(map[string]int64) { heard.Add(1) }})
@@ -288,7 +288,7 @@ func TestWatchTellsOfSilence(t *testing.T) {
 	<-news // it is back
 }
 
-// An operator that was stopped in the middle of an act and wakes must not go on.
+// An operator that was stopped in the middle of an act and wakes must not continue.
 func TestNothingIsSentAfterTheActsEnd(t *testing.T) {
 	p := start(t)
 	p.Look(t.Context()) // connected
@@ -303,7 +303,7 @@ func TestNothingIsSentAfterTheActsEnd(t *testing.T) {
 }
 
 // Another pod may get the address of one that is gone.
-func TestWatchBearsWithWhoeverAnswers(t *testing.T) {
+func TestWatchBearsWithAnyoneWhoAnswers(t *testing.T) {
 	for answer, want := range map[string]bool{
 		"+OK\r\n*0\r\n": true,
 		"+OK\r\n" + strings.Repeat("*1\r\n", 100): false, // in one breath with the answer to AUTH
@@ -321,7 +321,8 @@ func TestWatchBearsWithWhoeverAnswers(t *testing.T) {
 				_ = conn.Close()
 			}
 		}()
-		if got, _ := watchConnection(t.Context(), listener.Addr().String(), time.Minute, WatchHandler{OnReply: func(map[string]int64) {}, OnChange: func() {}}); got != want {
+		if got, _ := watchConnection(t.Context(), listener.Addr().String(), time.Minute,
+			WatchHandler{OnReply: func(map[string]int64) {}, OnChange: func() {}}); got != want {
 			t.Errorf("%q: %t", answer, got)
 		}
 		_ = listener.Close()

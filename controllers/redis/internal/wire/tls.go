@@ -36,9 +36,9 @@ func (s *Server) LoadCertificate(ctx context.Context, files TLSFiles) (bool, err
 // says, which can be anything.
 type tlsError struct{ cause error }
 
-func (e tlsError) Error() string { return "speaking TLS: " + untrusted.Sanitize(e.cause.Error()) }
+func (t tlsError) Error() string { return "speaking TLS: " + untrusted.Sanitize(t.cause.Error()) }
 
-func (e tlsError) Unwrap() error { return e.cause }
+func (t tlsError) Unwrap() error { return t.cause }
 
 // wrapTLS speaks TLS over a connection. Without a config it returns the connection as it is.
 func wrapTLS(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {

@@ -78,12 +78,12 @@ func TestHandshakeThatFailsIsSilence(t *testing.T) {
 	secret, files := issued(t, authority.New("test"))
 	p := startTLS(t, secret, files)
 	other, _ := issued(t, authority.New("test"))
-	nobody := showing(t, secret)
-	nobody.Certificates = nil
+	noOne := showing(t, secret)
+	noOne.Certificates = nil
 	misnamed := showing(t, secret)
 	misnamed.ServerName = "other.default.svc"
 	for reason, config := range map[string]*tls.Config{
-		"another authority": showing(t, other), "no certificate": nobody, "another name": misnamed, "in the clear": nil,
+		"another authority": showing(t, other), "no certificate": noOne, "another name": misnamed, "in the clear": nil,
 	} {
 		client := open(p.hostport, password, config)
 		if got := client.Look(t.Context()).Answer; got != Silent {
@@ -145,12 +145,12 @@ func write(t *testing.T, hostport string, config *tls.Config) *continuousWriter 
 	return b
 }
 
-func (b *continuousWriter) end(t *testing.T) {
+func (c *continuousWriter) end(t *testing.T) {
 	t.Helper()
-	b.stop()
-	<-b.done
-	if b.failed.Load() > 0 || b.written.Load() == 0 {
-		t.Errorf("%d writes failed, %d did not", b.failed.Load(), b.written.Load())
+	c.stop()
+	<-c.done
+	if c.failed.Load() > 0 || c.written.Load() == 0 {
+		t.Errorf("%d writes failed, %d did not", c.failed.Load(), c.written.Load())
 	}
 }
 
@@ -166,7 +166,8 @@ func TestLoadUnderWrites(t *testing.T) {
 	if loaded, err := master.LoadCertificate(t.Context(), TLSFiles{"/none.crt", "/none.key", "/none-ca.crt"}); loaded || err != nil {
 		t.Fatalf("loaded what is not there: %t, %v", loaded, err)
 	}
-	if view := master.Look(t.Context()); view.Certificate != files.Certificate || serialAt(t, master.hostport, showing(t, secret)).Cmp(before) != 0 {
+	if view := master.Look(t.Context()); view.Certificate != files.Certificate ||
+		serialAt(t, master.hostport, showing(t, secret)).Cmp(before) != 0 {
 		t.Fatalf("what could not be loaded is in use: %+v", view)
 	}
 	for range 10 {
@@ -192,7 +193,7 @@ func TestLoadUnderWrites(t *testing.T) {
 }
 
 // Another pod may get the address of one that is gone.
-func TestWatchBearsWithWhoeverSpeaksNoTLS(t *testing.T) {
+func TestWatchBearsWithAnyoneWhoSpeaksNoTLS(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer func() { _ = listener.Close() }()
@@ -202,7 +203,8 @@ func TestWatchBearsWithWhoeverSpeaksNoTLS(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	ear := WatchHandler{TLSConfig: func() *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host} }, OnReply: func(map[string]int64) {}, OnChange: func() {}}
+	ear := WatchHandler{TLSConfig: func() *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host} },
+		OnReply: func(map[string]int64) {}, OnChange: func() {}}
 	if met, _ := watchConnection(t.Context(), listener.Addr().String(), time.Minute, ear); met {
 		t.Error("took it for a server")
 	}

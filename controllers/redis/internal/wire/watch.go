@@ -23,13 +23,13 @@ const (
 	// Probe is a user without password that may do nothing but PING and ROLE.
 	Probe = "_probe"
 
-	// redialInterval is the time between attempts to connect while nobody answers.
+	// redialInterval is the time between attempts to connect while no one answers.
 	redialInterval = 100 * time.Millisecond
 	// unreadableRetry is how long a server is left alone after a reply that cannot be read.
 	unreadableRetry = 5 * time.Second
 )
 
-// WatchHandler is told what a watch hears of one server.
+// WatchHandler is shown what a watch hears of one server.
 type WatchHandler struct {
 	// TLSConfig returns the config for TLS. It is asked for at each connection; nil is
 	// in the clear.
@@ -38,7 +38,7 @@ type WatchHandler struct {
 	// master's replicas is behind, by address; for a replica it is nil.
 	OnReply func(behind map[string]int64)
 	// OnChange is called when the server appeared, disappeared, fell silent, changed its role or the set of
-	// its replicas, or began or ceased to refuse writes; and several times while a replica acknowledges
+	// its replicas, or started or ceased to refuse writes; and several times while a replica acknowledges
 	// none of them. It does not say which: the handler has to look for itself.
 	OnChange func()
 }
@@ -53,14 +53,14 @@ func Watch(ctx context.Context, address string, interval time.Duration, handler 
 func watch(ctx context.Context, hostport string, interval time.Duration, handler WatchHandler) {
 	redial := time.NewTicker(redialInterval)
 	defer redial.Stop()
-	for told := ""; ctx.Err() == nil; {
+	for reported := ""; ctx.Err() == nil; {
 		met, why := watchOnce(ctx, hostport, interval, handler)
 		if met && ctx.Err() == nil {
 			handler.OnChange()
 		}
-		if why != "" && why != told {
-			told = why
-			log.FromContext(ctx).Info("a server makes no sense", "address", hostport, "why", why, "nextTryIn", unreadableRetry)
+		if why != "" && why != reported {
+			reported = why
+			log.FromContext(ctx).Info("a server cannot be parsed", "address", hostport, "why", why, "nextTryIn", unreadableRetry)
 		}
 		pause := redial.C
 		if why != "" {
@@ -108,10 +108,10 @@ func watchConnection(ctx context.Context, hostport string, interval time.Duratio
 }
 
 // pollRole asks the server for its role every interval, and calls OnChange when the answer changes.
-func (w connection) pollRole(interval time.Duration, handler WatchHandler) error {
+func (c connection) pollRole(interval time.Duration, handler WatchHandler) error {
 	acknowledged := newAcknowledgements(interval)
 	for last := ""; ; {
-		state, err := w.queryState(acknowledged, handler)
+		state, err := c.queryState(acknowledged, handler)
 		if err != nil {
 			return err
 		}
@@ -119,8 +119,8 @@ func (w connection) pollRole(interval time.Duration, handler WatchHandler) error
 			last = state
 			handler.OnChange()
 		}
-		_ = w.conn.SetReadDeadline(clock.RealClock{}.Now().Add(interval))
-		switch _, err := w.replies.Peek(1); {
+		_ = c.conn.SetReadDeadline(clock.RealClock{}.Now().Add(interval))
+		switch _, err := c.replies.Peek(1); {
 		case err == nil:
 			return unreadableError{"it speaks unasked"}
 		case !errors.Is(err, os.ErrDeadlineExceeded):
@@ -131,9 +131,9 @@ func (w connection) pollRole(interval time.Duration, handler WatchHandler) error
 
 // queryState asks the server for its role, and whether it would refuse a write. A server that is busy with a script answers
 // neither, and is not left for that: its connection shows when the script ends.
-func (w connection) queryState(acknowledged *acknowledgements, handler WatchHandler) (string, error) {
+func (c connection) queryState(acknowledged *acknowledgements, handler WatchHandler) (string, error) {
 	var refused replyError
-	words, err := w.ask("ROLE")
+	words, err := c.ask("ROLE")
 	switch {
 	case errors.As(err, &refused) && refused.code() == Busy:
 		return Busy, nil
@@ -145,7 +145,7 @@ func (w connection) queryState(acknowledged *acknowledgements, handler WatchHand
 	}
 	handler.OnReply(replicaLag(words))
 	state := describeRole(words) + acknowledged.update(words)
-	if _, err := w.ask("PING"); errors.As(err, &refused) { // as it would a write
+	if _, err := c.ask("PING"); errors.As(err, &refused) { // as it would a write
 		return state + ", " + refused.code(), nil
 	} else if err != nil {
 		return "", err
@@ -154,13 +154,13 @@ func (w connection) queryState(acknowledged *acknowledgements, handler WatchHand
 }
 
 // handshake speaks TLS over the connection, if the servers do.
-func (e WatchHandler) handshake(ctx context.Context, conn net.Conn, limit time.Duration) (net.Conn, error) {
-	if e.TLSConfig == nil {
+func (w WatchHandler) handshake(ctx context.Context, conn net.Conn, limit time.Duration) (net.Conn, error) {
+	if w.TLSConfig == nil {
 		return conn, nil
 	}
 	ctx, done := context.WithTimeout(ctx, limit)
 	defer done()
-	return wrapTLS(ctx, conn, e.TLSConfig())
+	return wrapTLS(ctx, conn, w.TLSConfig())
 }
 
 // replyError is a server's error reply, in its words.
@@ -168,7 +168,7 @@ type replyError string
 
 func (r replyError) Error() string { return "refused: " + string(r) }
 
-// code returns the word that the error begins with, such as LOADING: what follows may differ each time.
+// code returns the word that the error starts with, such as LOADING: what follows may differ each time.
 func (r replyError) code() string {
 	first, _, _ := strings.Cut(string(r), " ")
 	return first
@@ -182,14 +182,14 @@ type connection struct {
 }
 
 // ask sends one inline command and reads its answer as flat words.
-func (w connection) ask(command string) ([]string, error) {
-	if err := w.conn.SetDeadline(clock.RealClock{}.Now().Add(w.timeout)); err != nil {
+func (c connection) ask(command string) ([]string, error) {
+	if err := c.conn.SetDeadline(clock.RealClock{}.Now().Add(c.timeout)); err != nil {
 		return nil, err
 	}
-	if _, err := w.conn.Write([]byte(command + "\r\n")); err != nil {
+	if _, err := c.conn.Write([]byte(command + "\r\n")); err != nil {
 		return nil, err
 	}
-	return readReply(w.replies)
+	return readReply(c.replies)
 }
 
 // readReply reads one value of RESP2 as flat words. It comes over a limitedConn, which has checked
