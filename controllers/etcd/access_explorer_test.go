@@ -271,10 +271,10 @@ func TestNoOneIsLockedOutByAnotherPassword(t *testing.T) {
 // accessExplorer is the model of a search, whose moves are names of actions.
 type accessExplorer struct{}
 
-func (x accessExplorer) Successors(from *accessModel) iter.Seq2[string, *accessModel] {
+func (a accessExplorer) Successors(from *accessModel) iter.Seq2[string, *accessModel] {
 	return func(yield func(string, *accessModel) bool) {
-		for _, a := range accessActions() {
-			if next := x.Apply(from, a.name); next != nil && !yield(a.name, next) {
+		for _, action := range accessActions() {
+			if next := a.Apply(from, action.name); next != nil && !yield(action.name, next) {
 				return
 			}
 		}

@@ -47,7 +47,7 @@ func (p *pass) readLogins(ctx context.Context) (l config.Logins, err error) {
 	return l, nil
 }
 
-// ownLogins are those that the operator keeps itself. The key stands in two Secrets, so that the loss of one locks no one out. An
+// ownLogins are those that the operator keeps itself. The key is in two Secrets, so that the loss of one locks no one out. An
 // operator that is locked out reads the Secrets again: what a human has restored is not overwritten by what was made in its place.
 func (p *pass) ownLogins(ctx context.Context) (l config.Logins, err error) {
 	if l.Published, err = p.publishedLogin(ctx); err != nil {

@@ -75,7 +75,7 @@ func (f *fleet) recordAsItRuns(s membership.Step) {
 func (p *pass) recordRecovery(s membership.Step) {
 	m, _ := p.Find(s.Member)
 	survivor := *m.Record
-	survivor.Ran = true // it answers, so its data is there, and must be from here on
+	survivor.Ran = true // it answers, so its data is there, and must stay there
 	record := p.cluster.Status.Membership
 	record.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRecover, Name: s.Member, Recovery: p.newID()}
 	record.Members = []databasev1alpha1.EtcdRecordedMember{survivor}

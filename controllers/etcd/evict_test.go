@@ -48,7 +48,8 @@ func TestAnEvictionThatIsBlockedIsExplained(t *testing.T) {
 	}{
 		{"two budgets", []ctrlclient.Object{own, other, foreign}, tooManyBudgets(), []time.Duration{0},
 			membership.Step{Do: membership.Block, Reason: commonv1.ReasonEvictionBlocked},
-			"PodDisruptionBudgets a, zone choose pod a-2, and Kubernetes evicts no pod that more than one of them chooses, so it cannot be recreated: delete zone,"},
+			"PodDisruptionBudgets a, zone choose pod a-2, and Kubernetes evicts no pod that more than one of them chooses, so it cannot be " +
+				"recreated: delete zone,"},
 		{"a failure of the API server", []ctrlclient.Object{own, foreign}, tooManyBudgets(), []time.Duration{0}, membership.Step{},
 			"evicting the pod of a-2"},
 		{"none to spare", []ctrlclient.Object{own}, spent, []time.Duration{0, 29 * time.Second, 58 * time.Second},

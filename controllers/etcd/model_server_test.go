@@ -132,12 +132,12 @@ type modelServer struct {
 	ordinal int
 }
 
-func (s *modelServer) Look(context.Context) membership.View {
-	m, v := s.model, s.Volumes[s.ordinal]
-	if !m.Pods[s.ordinal].Serves || v.ID == 0 {
+func (m *modelServer) Look(context.Context) membership.View {
+	v := m.Volumes[m.ordinal]
+	if !m.Pods[m.ordinal].Serves || v.ID == 0 {
 		return membership.View{}
 	}
-	view := membership.View{Answered: true, ID: v.ID, ClusterID: clusterID(v.Token), Version: modelVersions[m.Pods[s.ordinal].Minor],
+	view := membership.View{Answered: true, ID: v.ID, ClusterID: clusterID(v.Token), Version: modelVersions[m.Pods[m.ordinal].Minor],
 		ClusterVersion: modelVersions[m.Agreed].MinorString(),
 		Index:          v.index(), Revision: int64(1 + v.Writes)}
 	if one := m.raft(v.ID); one != nil {
@@ -169,9 +169,9 @@ func (m *modelServer) hears() bool {
 }
 
 // LookAtWaiting reports the data that it runs with.
-func (s *modelServer) LookAtWaiting(context.Context) (membership.View, error) {
-	m, v := s.model, s.Volumes[s.ordinal]
-	if !m.Pods[s.ordinal].Runs || v.ID == 0 {
+func (m *modelServer) LookAtWaiting(context.Context) (membership.View, error) {
+	v := m.Volumes[m.ordinal]
+	if !m.Pods[m.ordinal].Runs || v.ID == 0 {
 		return membership.View{}, nil
 	}
 	return membership.View{Waits: true, ID: v.ID, Index: v.index(), Revision: int64(1 + v.Writes)}, nil
@@ -239,17 +239,17 @@ func (m *modelServer) AddLearner(_ context.Context, peerURL string) (id uint64, 
 	return id, err
 }
 
-func (s *modelServer) Remove(_ context.Context, id uint64) error {
-	return s.change(func() error {
-		one := s.raft(id)
+func (m *modelServer) Remove(_ context.Context, id uint64) error {
+	return m.change(func() error {
+		one := m.raft(id)
 		if one == nil {
 			return nil
 		}
 		others, running := 0, 0
-		for _, other := range s.Raft {
+		for _, other := range m.Raft {
 			if other.ID != id && !other.Learner {
 				others++
-				if s.runs(ordinalOf(other.Name), other.ID) {
+				if m.runs(ordinalOf(other.Name), other.ID) {
 					running++
 				}
 			}
@@ -257,10 +257,10 @@ func (s *modelServer) Remove(_ context.Context, id uint64) error {
 		if running <= others/2 {
 			return wire.ErrUnhealthy // as etcd does
 		}
-		if i := ordinalOf(one.Name); s.runs(i, id) {
-			s.Pods[i].Runs = false
+		if i := ordinalOf(one.Name); m.runs(i, id) {
+			m.Pods[i].Runs = false
 		}
-		s.Raft = slices.DeleteFunc(s.Raft, func(m modelMember) bool { return m.ID == id })
+		m.Raft = slices.DeleteFunc(m.Raft, func(other modelMember) bool { return other.ID == id })
 		return nil
 	})
 }

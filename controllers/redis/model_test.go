@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// The model is Redis, its pods and the API server as far as a failover depends on them: small,
+// The model is Redis, its pods and the API server where a failover depends on them: small,
 // exact, and a value, so that a search continues from each state in several ways. What
 // redis-server does is taken from replication.c of Redis 7 and 8.
 
@@ -60,7 +60,7 @@ func (p *process) keys() int { return len(p.data) - 1 - strings.LastIndex(p.data
 // reference is a process of the record.
 type reference struct{ pod, run id }
 
-// savedRecord is the Redis object, as far as a failover depends on it.
+// savedRecord is the Redis object, where a failover depends on it.
 type savedRecord struct {
 	version int16
 	size, w int8 // of the spec

@@ -80,7 +80,7 @@ type budget struct {
 	drains, owner                            bool // an application may delete all keys; the object may be hibernated, or recreated
 }
 
-// enabledTransitions are those that a model allows, faults as far as there are any left.
+// enabledTransitions are those that a model allows, faults while any are left.
 func (m *model) enabledTransitions(b budget) []transition {
 	list := make([]transition, 0, 32)
 	add := func(what action, x, y int8) { list = append(list, transition{what, x, y}) }

@@ -24,7 +24,8 @@ const (
 type costlyError struct{ path []string }
 
 func (c costlyError) Error() string {
-	const words = "a quantity of more than 64 digits, or of more than 3 in its exponent, is not read, because computing it could take minutes; write a shorter one"
+	const words = "a quantity of more than 64 digits, or of more than 3 in its exponent, is not read, because computing it could take " +
+		"minutes; write a shorter one"
 	if len(c.path) == 0 {
 		return words
 	}

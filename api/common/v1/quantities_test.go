@@ -8,7 +8,8 @@ import (
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 )
 
-const tooCostly = "a quantity of more than 64 digits, or of more than 3 in its exponent, is not read, because computing it could take minutes; write a shorter one"
+const tooCostly = "a quantity of more than 64 digits, or of more than 3 in its exponent, is not read, because computing it could take " +
+	"minutes; write a shorter one"
 
 func TestACostlyQuantityIsLeftOut(t *testing.T) {
 	for _, c := range []struct{ name, spec, unreadable string }{

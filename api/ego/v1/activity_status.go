@@ -43,7 +43,7 @@ func (p ProcessState) Finished() bool {
 	return false
 }
 
-// Result is how a run of the command went, as far as it is known.
+// Result is how a run of the command went, where it is known.
 type Result struct {
 	// exitCode of the command.
 	// +optional

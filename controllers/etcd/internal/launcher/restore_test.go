@@ -64,7 +64,8 @@ func starting(t *testing.T, url string) (dir string, permit Permit, command []st
 // installFakeEtcdutl puts one next to etcd that notes its words in the file "calls", and does what the script says.
 func installFakeEtcdutl(t *testing.T, dir, script string) {
 	t.Helper()
-	const restored = `for word; do case $word in --data-dir=*) to=${word#--data-dir=};; esac; done; mkdir -p "$to/member/wal" "$to/member/snap"; `
+	const restored = `for word; do case $word in --data-dir=*) to=${word#--data-dir=};; esac; done; ` +
+		`mkdir -p "$to/member/wal" "$to/member/snap"; `
 	text := "#!/bin/sh\n" + fmt.Sprintf("echo \"$@\" >> %s/calls\n", dir) + restored + script + "\n"
 	if err := errors.Join(os.Mkdir(dir+"/bin", 0o700), os.WriteFile(dir+"/bin/etcdutl", []byte(text), 0o700)); err != nil {
 		t.Fatal(err)

@@ -101,7 +101,8 @@ func (s Situation) waitForQuorum() (Step, bool) {
 	if answered := s.Where(func(m Member) bool { return m.View.Answered || m.View.Waits }); s.Other.Answered && len(answered) == 0 {
 		message = fmt.Sprintf(
 			"a server answers as a member of cluster %s, and none of cluster %s, which status.membership names: the status may be older "+
-				"than an EtcdRestore. If so, delete no pod; save what the members have by etcdctl snapshot save, and restore the latest backup by another EtcdRestore",
+				"than an EtcdRestore. If so, delete no pod; save what the members have by etcdctl snapshot save, and restore the latest backup by "+
+				"another EtcdRestore",
 			FormatID(s.Other.ClusterID), s.Status.Membership.ClusterID)
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonNoQuorum, RequeueAfter: time.Second, Message: message}, true

@@ -10,7 +10,7 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
-// Access is who may log in, as far as a pass has asked. It has no password.
+// Access is who may log in, by what a pass has asked. It has no password.
 type Access struct {
 	Known     bool     // etcd was asked, and has answered all below, but for what is read from our own Secret
 	Required  bool     // it serves no one who has not logged in

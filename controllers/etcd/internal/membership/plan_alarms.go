@@ -92,7 +92,7 @@ func (s Situation) quotaOf(m Member) int64 { return min(s.Quota, cmp.Or(m.View.Q
 // Usage is how much of its quota a member uses. The zero Usage is of no member.
 type Usage struct {
 	Member      string
-	Used, Quota int64 // bytes: of the file those that hold data, also of old revisions
+	Used, Quota int64 // bytes: of the file those that hold data, revisions that are not compacted included
 	Refused     bool  // an alarm is raised, and writes are refused
 }
 

@@ -46,7 +46,8 @@ func (s Situation) formAgain() (Step, bool) {
 	if token := s.recoveryToken(lost, left); s.AllowedRecovery != token {
 		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
 			"%s have lost their data before the cluster was seen to form, and with it the majority; %s has data, revision %d: copy its "+
-				"member/snap/db, which can be restored into a new EtcdCluster. To form this one again without any data, annotate this object with %s=%s",
+				"member/snap/db, which can be restored into a new EtcdCluster. To form this one again without any data, annotate this object with "+
+				"%s=%s",
 			strings.Join(NamesOf(lost), ", "), holding[0].Name, holding[0].View.Revision, databasev1alpha1.EtcdAllowUnsafeRecovery, token)}, true
 	}
 	return s.form(), true

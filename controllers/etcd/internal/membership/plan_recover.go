@@ -25,7 +25,8 @@ func (s Situation) recoverMajority() (Step, bool) {
 	left := s.Where(func(m Member) bool { return m.Record != nil && !s.hasLostData(m) && !m.hasNothingYet() })
 	if len(left) > 0 && !s.HasStorage {
 		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
-			"%s have lost their data, and with it the majority. Without storage a restart would lose what %s has: save it with etcdctl snapshot save, and make a new EtcdCluster",
+			"%s have lost their data, and with it the majority. Without storage a restart would lose what %s has: save it with etcdctl snapshot "+
+				"save, and make a new EtcdCluster",
 			strings.Join(NamesOf(lost), ", "), strings.Join(NamesOf(left), ", "))}, true
 	}
 	if silent := slices.DeleteFunc(slices.Clone(left), Member.showsItsData); len(silent) > 0 {
@@ -38,7 +39,8 @@ func (s Situation) recoverMajority() (Step, bool) {
 		survivor = slices.MaxFunc(left, func(a, b Member) int { return compareLogs(a.View, b.View) })
 		if survivor.View.IsLearner || survivor.View.Waits && !survivor.countedOnRecord() {
 			return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
-				"%s have lost their data, and with it the majority; %s has the latest data and is a learner, which etcd cannot make a cluster of: copy its member/snap/db, and restore that into a new EtcdCluster",
+				"%s have lost their data, and with it the majority; %s has the latest data and is a learner, which etcd cannot make a cluster of: "+
+					"copy its member/snap/db, and restore that into a new EtcdCluster",
 				strings.Join(NamesOf(lost), ", "), survivor.Name)}, true
 		}
 		from = fmt.Sprintf("from the data of %s, revision %d", survivor.Name, survivor.View.Revision)
@@ -46,7 +48,8 @@ func (s Situation) recoverMajority() (Step, bool) {
 	token := s.recoveryToken(lost, left)
 	if s.AllowedRecovery != token {
 		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
-			"%s have lost their data, and with it the majority. To continue %s, and lose confirmed writes that only they had, annotate this object with %s=%s",
+			"%s have lost their data, and with it the majority. To continue %s, and lose confirmed writes that only they had, annotate this "+
+				"object with %s=%s",
 			strings.Join(NamesOf(lost), ", "), from, databasev1alpha1.EtcdAllowUnsafeRecovery, token)}, true
 	}
 	if survivor.Name == "" {
@@ -108,8 +111,8 @@ func (s Situation) recovery() string {
 	return ""
 }
 
-// mayRecover reports whether the pod may be asked to start, as far as a recovery goes that is recorded. One that was informed
-// anything but to take part in it may not, as its server may run with the members that are lost; nor may any while a server
+// mayRecover reports whether the pod may be asked to start, by the recovery that is recorded. One that was asked
+// to do anything but take part in it may not, as its server may run with the members that are lost; nor may any while a server
 // of those that were given up may run next to it.
 func (s Situation) mayRecover(m Member) bool {
 	if s.recovery() == "" {

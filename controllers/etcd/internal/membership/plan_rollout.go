@@ -52,7 +52,8 @@ func (s Situation) stuck() []Member {
 // blockOnStuck says what only a human can decide about them.
 func (s Situation) blockOnStuck(stuck []Member) Step {
 	return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, RequeueAfter: time.Second, Message: fmt.Sprintf(
-		"the pods of %s are outdated and have ended; they ran, so what only they may hold would go with them, and no majority of other members is healthy. "+
+		"the pods of %s are outdated and have ended; they ran, so what only they may hold would go with them, and no majority of other "+
+			"members is healthy. "+
 			"If they hold nothing that is worth keeping, delete these pods: the next ones have the latest template",
 		strings.Join(NamesOf(stuck), ", "))}
 }
@@ -99,7 +100,8 @@ func (s Situation) rollOutdated() (Step, bool) {
 	}
 	if voters == 1 && outdated[0].Pod.ClaimGoes {
 		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(
-			"%s must be recreated and is the only copy of the data, which would go with its pod, as somebody has deleted its PersistentVolumeClaim: set size to 3",
+			"%s must be recreated and is the only copy of the data, which would go with its pod, as somebody has deleted its "+
+				"PersistentVolumeClaim: set size to 3",
 			outdated[0].Name)}, true
 	}
 	leader, _ := s.Leader()

@@ -184,7 +184,7 @@ func (c Credentials) RetiredJSON() string {
 	return string(text)
 }
 
-// CredentialsIn reads the credentials from our own Secrets. The passwords of the operator, the replicas and the backups stand in
+// CredentialsIn reads the credentials from our own Secrets. The passwords of the operator, the replicas and the backups are in
 // both system and files. If these differ, the one whose digest is in users.acl is right.
 func CredentialsIn(binding, system, files corev1.Secret) Credentials {
 	users := string(files.Data[UsersKey])

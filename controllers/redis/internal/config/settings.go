@@ -30,7 +30,7 @@ const (
 	Snapshots = "save"
 	// MaxMemory is the directive that bounds the data in memory.
 	MaxMemory = "maxmemory"
-	// BaseDirectives stands in the restart settings for the directives of every file, whatever the spec.
+	// BaseDirectives represents, in the restart settings, the directives of every file, whatever the spec.
 	BaseDirectives = "base"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// Spec is what a Redis asks for, as far as a decision or a file of its servers depends on it, with the defaults set. What
+// Spec is what a Redis asks for, where a decision or a file of its servers depends on it, with the defaults set. What
 // decides goes by it and not by the API object.
 type Spec struct {
 	Namespace, Name string

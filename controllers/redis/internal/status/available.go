@@ -30,7 +30,8 @@ func setAvailable(list *[]metav1.Condition, generation int64, s topology.Situati
 func masterBusyMessage(m topology.Node) string {
 	return fmt.Sprintf(
 		"a script or function has kept the master %s busy since %s: it answers BUSY, and serves again when that ends; nothing is promoted. "+
-			"To end it, send SCRIPT KILL, or FUNCTION KILL for a function, to %s. One that has already written ends only with its server, as by SHUTDOWN NOSAVE: "+
+			"To end it, send SCRIPT KILL, or FUNCTION KILL for a function, to %s. One that has already written ends only with its server, as by "+
+			"SHUTDOWN NOSAVE: "+
 			"delete the pod %s, and what it wrote is lost", m.Name, m.ErroringSince.UTC().Format(time.RFC3339), m.Name, m.Name)
 }
 

@@ -28,7 +28,8 @@ func (s Situation) adoptNewerMaster(usurpers []Node) (Step, bool) {
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonSeveralMasters, RequeueAfter: 10 * ShortRequeue,
 			Message: fmt.Sprintf(
-				"nothing says which of %s is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the password of that name in Secret %q",
+				"nothing says which of %s is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the "+
+					"password of that name in Secret %q",
 				strings.Join(NamesOf(s.Where(func(m Node) bool { return m.Answers() && m.Master })), ", "), wire.Port, wire.Operator, s.SystemName())},
 		true
 }
@@ -68,7 +69,7 @@ func (s Situation) strayedProcesses(candidates []Node) []Node {
 	return strayed
 }
 
-// knownHistories are the histories that the set had up to the record's epoch, as far as they are known: the
+// knownHistories are the histories that the set had up to the record's epoch, where they are known: the
 // record's own, and those that volumes were stamped with.
 func (s Situation) knownHistories() []string {
 	rep := s.Status.Replication
@@ -92,7 +93,8 @@ func (s Situation) askAboutSuperseded(master Node) (Step, bool) {
 		return Step{Do: Fence, NodeNames: []string{master.Name}, Message: "others continued without it"}, true
 	}
 	return Step{Do: Block, RequeueAfter: 10 * ShortRequeue, Message: fmt.Sprintf(
-		"%s serves, but %s continued with a history after its own, as after a restore of the API server. %s; to keep the data of %s instead, delete the pods of the others named here",
+		"%s serves, but %s continued with a history after its own, as after a restore of the API server. %s; to keep the data of %s instead, "+
+			"delete the pods of the others named here",
 		master.Name, strings.Join(NamesOf(went), ", "), s.howToAllow("To continue with what they have"), master.Name)}, true
 }
 

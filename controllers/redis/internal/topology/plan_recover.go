@@ -47,11 +47,13 @@ func (s Situation) promoteFromVolumes(start Step, missing []string) (Step, bool)
 	case hasKeys && !newest[0].Deleting && s.decides(newest[0]):
 	case len(missing) > 0:
 		return Step{Do: Wait, RequeueAfter: 4 * ShortRequeue, Message: explain(start.Evidence, fmt.Sprintf(
-			"before a master is chosen, these nodes must start and load their data, which may be the newest: %s; if they do not, see the events and logs of their pods",
+			"before a master is chosen, these nodes must start and load their data, which may be the newest: %s; if they do not, see the events "+
+				"and logs of their pods",
 			strings.Join(missing, ", ")))}, true
 	case len(newest) == 0 && len(older) > 0:
 		return Step{Do: Wait, RequeueAfter: 10 * ShortRequeue, Message: explain(start.Evidence, fmt.Sprintf(
-			"the newest data is only on volumes whose nodes do not answer: %s; to start with older data, and lose what only these volumes have, delete their PersistentVolumeClaims",
+			"the newest data is only on volumes whose nodes do not answer: %s; to start with older data, and lose what only these volumes have, "+
+				"delete their PersistentVolumeClaims",
 			strings.Join(s.newestVolumes(), ", ")))}, true
 	case hasKeys:
 	case len(older) > 0:

@@ -116,7 +116,8 @@ func (s Situation) refuseToOverwrite() (Step, bool) {
 		return Step{}, false
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonDataExists, RequeueAfter: 10 * ShortRequeue, Message: fmt.Sprintf(
-		"spec.bootstrap.backup is not loaded: %s has data, or had it, and a backup never overwrites data. To keep that data, remove spec.bootstrap; "+
+		"spec.bootstrap.backup is not loaded: %s has data, or had it, and a backup never overwrites data. To keep that data, remove "+
+			"spec.bootstrap; "+
 			"to replace it, delete this Redis with its PersistentVolumeClaims and create it again", strings.Join(where, ", "))}, true
 }
 

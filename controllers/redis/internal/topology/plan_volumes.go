@@ -21,7 +21,7 @@ func (w World) newestVolumes() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return w.Volumes[name].compare(top) != 0 })
 }
 
-// volumesToHear are the nodes whose volumes may hold what no other does, as far as their files show: a snapshot of a node that
+// volumesToHear are the nodes whose volumes may hold what no other does, by what their files show: a snapshot of a node that
 // was in sync may be further than the master's.
 func (s Situation) volumesToHear() []string {
 	newest := s.newestVolumes()
