@@ -9,11 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
@@ -33,11 +32,11 @@ func (r *Reconciler) cleanUpPods(ctx context.Context, key types.NamespacedName, 
 		}
 		switch verdictFor(a, &pods[i]) {
 		case verdictRelease:
-			err = r.patchPod(ctx, &pods[i], func(p *corev1.Pod) {
+			err = once.Patch(ctx, &r.Converger, &pods[i], func(p *corev1.Pod) {
 				p.Finalizers = slices.DeleteFunc(p.Finalizers, func(f string) bool { return f == finalizer })
 			})
 		case verdictDiscard:
-			err = r.deleteObject(ctx, &pods[i])
+			err = once.Delete(ctx, r, &pods[i])
 		case verdictKeep:
 		}
 		if err != nil {
@@ -78,7 +77,7 @@ func (r *Reconciler) labelAndMark(ctx context.Context, a *egov1.Activity, pod *c
 	if maps.Equal(pod.Labels, ours) && pod.Annotations[annotationStartMark] == mark {
 		return nil
 	}
-	if err := r.patchPod(ctx, pod, func(p *corev1.Pod) {
+	if err := once.Patch(ctx, &r.Converger, pod, func(p *corev1.Pod) {
 		p.Labels = ours
 		if mark != "" {
 			metav1.SetMetaDataAnnotation(&p.ObjectMeta, annotationStartMark, mark)
@@ -111,36 +110,4 @@ func (r *Reconciler) finalize(ctx context.Context, key types.NamespacedName) err
 // cleanupCandidates returns the pods that may have to be released or deleted.
 func cleanupCandidates(a *egov1.Activity, pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return needsNoCleanup(a, &p) })
-}
-
-// replaceCached replaces the cached copy of a pod with the pod as it was last seen.
-func replaceCached(pods []corev1.Pod, live *corev1.Pod) []corev1.Pod {
-	if live == nil {
-		return pods
-	}
-	others := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return p.Name == live.Name })
-	return append(others, *live)
-}
-
-// patchPod patches exactly the object that was looked at, or nothing. Of a large pod, the cache may lack others' finalizers and
-// gates, which a patch of the list would remove: it is read live.
-func (r *Reconciler) patchPod(ctx context.Context, pod *corev1.Pod, edit func(*corev1.Pod)) error {
-	if converge.IsTrimmed(pod) {
-		live := &corev1.Pod{}
-		if err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(pod), live); err != nil || live.UID != pod.UID {
-			return client.IgnoreNotFound(err)
-		}
-		*pod = *live
-	}
-	base := pod.DeepCopy()
-	edit(pod)
-	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
-	return client.IgnoreNotFound(r.Patch(ctx, pod, patch, client.FieldOwner(converge.FieldManager)))
-}
-
-// deleteObject deletes exactly the object that was looked at, or nothing.
-func (r *Reconciler) deleteObject(ctx context.Context, obj client.Object) error {
-	return client.IgnoreNotFound(r.Delete(ctx, obj, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{
-		UID: ptr.To(obj.GetUID()), ResourceVersion: ptr.To(obj.GetResourceVersion()),
-	}))
 }

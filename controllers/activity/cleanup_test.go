@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 // Of a large pod, the cache has our finalizer only. A patch that was made from that would remove all others, too.
@@ -23,7 +24,7 @@ func TestAFinalizerOfSomebodyElseStaysOnALargePod(t *testing.T) {
 	cached := live.DeepCopy()
 	cached.Annotations, cached.Finalizers = map[string]string{converge.TrimmedAnnotation: "true"}, []string{finalizer}
 	r := &Reconciler{Converger: converge.Converger{Client: cluster, APIReader: cluster}}
-	err := r.patchPod(t.Context(), cached, func(p *corev1.Pod) {
+	err := once.Patch(t.Context(), &r.Converger, cached, func(p *corev1.Pod) {
 		p.Finalizers = slices.DeleteFunc(p.Finalizers, func(f string) bool { return f == finalizer })
 	})
 	if err != nil {

@@ -2,7 +2,6 @@ package activity
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +27,8 @@ import (
 
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once/oncetest"
 )
 
 var (
@@ -40,9 +41,6 @@ var (
 		utilruntime.Must(egov1.AddToScheme(s))
 		return s
 	}()
-
-	errKilled     = errors.New("this operator was killed")
-	errAnswerLost = errors.New("the answer was lost")
 )
 
 // runsForever is the exit code of a command that runs until it is stopped.
@@ -131,10 +129,10 @@ func (f *fakeCluster) checkInvariants() {
 	pods, a := f.pods(), f.activity()
 	for i := range pods {
 		p := &pods[i]
-		if journaled(a, p) && !hasFinalizer(p) && !podEnded(p) && p.DeletionTimestamp.IsZero() {
+		if journaled(a, p) && !hasFinalizer(p) && !once.PodEnded(p) && p.DeletionTimestamp.IsZero() {
 			f.t.Errorf("pod %s was let go before its end", p.Name)
 		}
-		if isGated(p) || !hasFinalizer(p) && f.ungatedUIDs[p.Name] == "" {
+		if once.IsGated(p) || !hasFinalizer(p) && f.ungatedUIDs[p.Name] == "" {
 			continue
 		}
 		if one, known := f.ungatedUIDs[p.Name]; known && one != p.UID {
@@ -165,7 +163,7 @@ func (f *fakeCluster) checkRetryTime(a *egov1.Activity, p *corev1.Pod) {
 func (f *fakeCluster) checkExclusive(p *corev1.Pod, pods []corev1.Pod) {
 	f.t.Helper()
 	for i := range pods {
-		if other := &pods[i]; other.Name != p.Name && nameWithoutAttempt(other) == nameWithoutAttempt(p) && !isGated(other) &&
+		if other := &pods[i]; other.Name != p.Name && nameWithoutAttempt(other) == nameWithoutAttempt(p) && !once.IsGated(other) &&
 			!commandEnded(other) && !commandEnded(p) {
 			f.t.Errorf("%s and %s run at the same time", p.Name, other.Name)
 		}
@@ -188,7 +186,7 @@ func (f *fakeCluster) kubelet() {
 		switch {
 		case p.DeletionTimestamp.IsZero() && owner != nil && (a == nil || a.UID != owner.UID):
 			f.must(f.server.Delete(context.Background(), &p))
-		case isGated(&p) || podEnded(&p):
+		case once.IsGated(&p) || once.PodEnded(&p):
 		case p.Spec.NodeName == "":
 			p.Spec.NodeName = "node-1"
 			f.must(f.server.Update(context.Background(), &p))
@@ -253,15 +251,14 @@ func (f *fakeCluster) reportStatus(p *corev1.Pod, phase corev1.PodPhase, state c
 // operator is one process: a reconciler, its cache, and its connection to the server.
 type operator struct {
 	*Reconciler
-	cluster *fakeCluster
-	cache   *laggingCache
-	// intercept carries one call out; it may fail, lose the answer, or kill the operator.
-	intercept func(call string, do func() error) error
+	cluster   *fakeCluster
+	cache     *laggingCache
+	intercept oncetest.Intercept
 }
 
 func (f *fakeCluster) operator() *operator {
 	f.operators++
-	o := &operator{cluster: f, intercept: func(_ string, do func() error) error { return do() }}
+	o := &operator{cluster: f, intercept: oncetest.Through}
 	through := func(call string, do func() error) error {
 		return o.intercept(call, func() error {
 			err := do()
@@ -271,24 +268,7 @@ func (f *fakeCluster) operator() *operator {
 			return err
 		})
 	}
-	wire := interceptor.NewClient(f.server, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-			return through(fmt.Sprintf("get %T", obj), func() error { return c.Get(ctx, k, obj, opts...) })
-		},
-		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
-			return through(fmt.Sprintf("create %T", obj), func() error { return c.Create(ctx, obj, opts...) })
-		},
-		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
-			return through(fmt.Sprintf("patch %T", obj), func() error { return c.Patch(ctx, obj, p, opts...) })
-		},
-		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
-			return through(fmt.Sprintf("delete %T", obj), func() error { return c.Delete(ctx, obj, opts...) })
-		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch,
-			opts ...client.SubResourcePatchOption) error {
-			return through(fmt.Sprintf("patch %T/%s", obj, sub), func() error { return c.SubResource(sub).Patch(ctx, obj, p, opts...) })
-		},
-	})
+	wire := oncetest.NewClient(f.server, through)
 	o.cache = &laggingCache{Client: wire}
 	o.Reconciler = &Reconciler{
 		Converger:    converge.Converger{Client: o.cache, APIReader: wire, Events: &events.FakeRecorder{}},

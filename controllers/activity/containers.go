@@ -10,6 +10,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 // What a kubelet says of the containers of a pod: the command's, and others that an
@@ -26,7 +27,7 @@ const (
 // commandEnded reports whether the command has ended, or is never to start. Somebody else's
 // container that continues makes no difference.
 func commandEnded(pod *corev1.Pod) bool {
-	return podEnded(pod) || restartedUnobserved(pod) || wasObserved(commandTermination(commandStatus(pod))) && !allContainersEnded(pod)
+	return once.PodEnded(pod) || restartedUnobserved(pod) || wasObserved(commandTermination(commandStatus(pod))) && !allContainersEnded(pod)
 }
 
 // commandTermination returns how the command's container ended, or nil where that is not said. The
@@ -150,7 +151,7 @@ func timedOut(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
 		return stopped
 	}
 	at := pod.Status.StartTime.Add(time.Duration(*pod.Spec.ActiveDeadlineSeconds) * time.Second)
-	return (stopped || !podEnded(pod)) && !finishedAt(ran).Time.Before(at)
+	return (stopped || !once.PodEnded(pod)) && !finishedAt(ran).Time.Before(at)
 }
 
 // guardRefused reports whether the guard did not start the command, for that reason.

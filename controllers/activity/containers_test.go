@@ -11,6 +11,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 // withSidecar puts a container in that state next to the command's.
@@ -174,7 +175,7 @@ func TestWithSidecars(t *testing.T) {
 			}
 			a := activityWith(c.spec, c.attempt)
 			p := pod(a, c.pod...)
-			if nextStep(a, p, testTime.Time) != stepRecord {
+			if nextStep(a, p, testTime.Time) != once.Record {
 				if c.prosta != goesOn {
 					t.Errorf("its end is not seen: %s", nextStep(a, p, testTime.Time))
 				}

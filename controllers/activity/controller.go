@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -21,6 +19,7 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 // +kubebuilder:rbac:groups=ego.mainstay-operator.io,resources=activities,verbs=get;list;watch;delete
@@ -58,13 +57,14 @@ func (r *Reconciler) reconcile(ctx context.Context, a *egov1.Activity, save conv
 	}
 	finished := a.Status.Prosta.Finished()
 	now := r.Clock.Now() // of the whole pass: what it finds too early is what it is woken for
-	pod, err := r.advance(ctx, a, find(a, pods), now, save)
+	pod, err := r.advance(ctx, a, attemptOf(currentAttempt(a)).Cached(pods), now, save)
 	updateStatus(a, pod) // also after an error: it says what stands
 	if reportUnknownUser(a, err) {
 		err = nil // its deadline runs all the same
 	}
 	if err != nil { // what blocks may be a pod of ours, whose end is long recorded
-		return ctrl.Result{}, errors.Join(err, r.cleanUpPods(ctx, client.ObjectKeyFromObject(a), cleanupCandidates(a, replaceCached(pods, pod))))
+		return ctrl.Result{}, errors.Join(err,
+			r.cleanUpPods(ctx, client.ObjectKeyFromObject(a), cleanupCandidates(a, once.ReplaceCached(pods, pod))))
 	}
 	if err := save(ctx); err != nil { // before the finalizers go: they are what keeps the result
 		return ctrl.Result{}, err
@@ -75,7 +75,7 @@ func (r *Reconciler) reconcile(ctx context.Context, a *egov1.Activity, save conv
 	if err := r.labelAndMark(ctx, a, pod); err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.cleanUpPods(ctx, client.ObjectKeyFromObject(a), cleanupCandidates(a, replaceCached(pods, pod))); err != nil {
+	if err := r.cleanUpPods(ctx, client.ObjectKeyFromObject(a), cleanupCandidates(a, once.ReplaceCached(pods, pod))); err != nil {
 		return ctrl.Result{}, err
 	}
 	return r.expireOrRequeue(ctx, a, pod, now, save)
@@ -89,18 +89,18 @@ func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1
 		todo := nextStep(a, pod, now)
 		var err error
 		switch {
-		case todo == stepWait:
+		case todo == once.Wait:
 			return pod, nil
 		case todo == stepJournal:
 			if err = r.journalAttempt(ctx, a, now); err == nil {
 				pod, live, err = nil, false, save(ctx)
 			}
 		case !live:
-			pod, err = r.getLivePod(ctx, a)
+			pod, err = attemptOf(currentAttempt(a)).Live(ctx, r.APIReader, a.Namespace)
 			live = true
 		default:
 			pod, err = r.executeStep(ctx, todo, a, pod, now, save)
-			if err == nil && todo == stepRecord && !currentAttempt(a).Prosta.Finished() {
+			if err == nil && todo == once.Record && !currentAttempt(a).Prosta.Finished() {
 				return pod, nil // put off
 			}
 		}
@@ -132,10 +132,10 @@ func (r *Reconciler) journalAttempt(ctx context.Context, a *egov1.Activity, now 
 }
 
 // executeStep takes one step on the pod as it was just read, and returns the pod after it.
-func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activity, pod *corev1.Pod, now time.Time,
+func (r *Reconciler) executeStep(ctx context.Context, todo once.Step, a *egov1.Activity, pod *corev1.Pod, now time.Time,
 	save converge.SaveStatus) (*corev1.Pod, error) {
 	switch todo {
-	case stepCreate:
+	case once.Create:
 		if err := r.resolveUser(ctx, a); err != nil { // journaled too late to start, and then given time
 			return nil, err
 		}
@@ -150,20 +150,17 @@ func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activi
 			return nil, err
 		}
 		return pod, nil
-	case stepJournalUID:
+	case once.JournalUID:
 		currentAttempt(a).PodUID = pod.UID
 		return pod, save(ctx)
-	case stepStart:
-		return pod, r.patchPod(ctx, pod, func(p *corev1.Pod) {
-			p.Spec.SchedulingGates = slices.DeleteFunc(p.Spec.SchedulingGates,
-				func(g corev1.PodSchedulingGate) bool { return g.Name == schedulingGate })
-		})
-	case stepStop:
-		if err := r.deleteObject(ctx, pod); err != nil {
+	case once.Start:
+		return pod, once.RemoveGate(ctx, &r.Converger, pod)
+	case once.Stop:
+		if err := once.Delete(ctx, r, pod); err != nil {
 			return pod, err
 		}
-		return r.getLivePod(ctx, a)
-	case stepRecord:
+		return attemptOf(currentAttempt(a)).Live(ctx, r.APIReader, a.Namespace)
+	case once.Record:
 		if !r.recordResult(ctx, a, pod, now) {
 			return pod, nil
 		}
@@ -172,9 +169,9 @@ func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activi
 		}
 		countAttempt(currentAttempt(a))
 		return pod, nil
-	case stepRefuse:
+	case once.Refuse:
 		return nil, converge.NotOurs("Pod", pod)
-	case stepWait, stepJournal:
+	case once.Wait, stepJournal:
 	}
 	return pod, nil
 }
@@ -208,7 +205,7 @@ func (r *Reconciler) recordResult(ctx context.Context, a *egov1.Activity, pod *c
 // woken when time alone will have changed what there is to do.
 func (r *Reconciler) expireOrRequeue(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time,
 	save converge.SaveStatus) (ctrl.Result, error) {
-	if nextStep(a, pod, now) == stepRecord { // put off for the sake of the output
+	if nextStep(a, pod, now) == once.Record { // put off for the sake of the output
 		return ctrl.Result{RequeueAfter: outputRetry}, nil
 	}
 	if at, ok := expiry(a); !ok || now.Before(at) {
@@ -218,27 +215,7 @@ func (r *Reconciler) expireOrRequeue(ctx context.Context, a *egov1.Activity, pod
 	if err := save(ctx); err != nil { // afterwards there is nothing to save it in
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, r.deleteObject(ctx, a)
-}
-
-// getLivePod reads the current attempt's pod live, and returns nil when there is none.
-func (r *Reconciler) getLivePod(ctx context.Context, a *egov1.Activity) (*corev1.Pod, error) {
-	var pod corev1.Pod
-	err := r.APIReader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: currentAttempt(a).PodName}, &pod)
-	if err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	return &pod, nil
-}
-
-// find returns the cached pod of the current attempt, or nil.
-func find(a *egov1.Activity, pods []corev1.Pod) *corev1.Pod {
-	for i := range pods {
-		if attempt := currentAttempt(a); attempt != nil && attempt.PodName == pods[i].Name {
-			return &pods[i]
-		}
-	}
-	return nil
+	return ctrl.Result{}, once.Delete(ctx, r, a)
 }
 
 // SetupWithManager watches Activity objects, their pods, and the ConfigMaps that say who their users are.

@@ -10,28 +10,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once/oncetest"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/test/explore"
 )
-
-// faults are the ways in which one call can go wrong.
-var faults = map[string]func(o *operator, do func() error) error{
-	"killed before the call": func(o *operator, _ func() error) error { o.kill(); return errKilled },
-	"killed after the call":  func(o *operator, do func() error) error { _ = do(); o.kill(); return errKilled },
-	"answer lost":            func(_ *operator, do func() error) error { _ = do(); return errAnswerLost },
-	"conflict": func(_ *operator, _ func() error) error {
-		return apierrors.NewConflict(schema.GroupResource{Resource: "any"}, "any", errAnswerLost)
-	},
-}
-
-func (o *operator) kill() { o.intercept = func(string, func() error) error { return errKilled } }
 
 // scenario is one run of an Activity with what a user does to it halfway.
 type scenario struct {
@@ -154,38 +142,26 @@ func (s *scenario) newCluster(t *testing.T) *fakeCluster {
 	return w
 }
 
-// run runs the scenario; the nth call of the operator meets the fault. It returns
-// which call that was, or "" when there were not so many.
-func (s scenario) run(t *testing.T, nth int, fault func(*operator, func() error) error) string {
+// run runs the scenario with that crash.
+func (s scenario) run(t *testing.T, crash *oncetest.Crash) {
 	t.Helper()
 	w := s.newCluster(t)
-	met, count := "", 0
-	line := func(o *operator) {
-		o.intercept = func(call string, do func() error) error {
-			if count++; count == nth {
-				met = call
-				return fault(o, do)
-			}
-			return do()
-		}
-	}
 	meddled := s.intervene == nil
 	for range 12 {
 		o := w.operator() // a new process each time: nothing may live in memory only
-		line(o)
+		crash.Attach(&o.intercept)
 		_ = o.reconcileOnce()
 		if !meddled && s.interveneWhen(w) {
 			meddled = true
 			s.intervene(w)
 		}
 		w.kubelet()
-		if met != "" && meddled {
+		if crash.Met() && meddled {
 			break
 		}
 	}
 	w.operator().runUntilQuiet()
 	s.check(w)
-	return met
 }
 
 func (s scenario) check(w *fakeCluster) {
@@ -194,10 +170,10 @@ func (s scenario) check(w *fakeCluster) {
 		if hasFinalizer(&p) {
 			w.t.Errorf("pod %s is still held", p.Name)
 		}
-		if isGated(&p) {
+		if once.IsGated(&p) {
 			w.t.Errorf("pod %s was left behind its gate", p.Name)
 		}
-		if !podEnded(&p) {
+		if !once.PodEnded(&p) {
 			w.t.Errorf("pod %s was left to run: %+v", p.Name, p.Status)
 		}
 	}
@@ -246,15 +222,7 @@ func TestCrash(t *testing.T) {
 		if s.sameCalls {
 			continue
 		}
-		for j, kind := range slices.Sorted(maps.Keys(faults)) {
-			for nth := 1 + (i+j)%step; ; nth += step {
-				met := ""
-				ok := t.Run(fmt.Sprintf("%s/%s/%02d", name, kind, nth), func(t *testing.T) { met = s.run(t, nth, faults[kind]) })
-				if met == "" || !ok {
-					break
-				}
-			}
-		}
+		t.Run(name, func(t *testing.T) { oncetest.EachCall(t, i, step, s.run) })
 	}
 }
 
@@ -332,7 +300,7 @@ func TestAdopt(t *testing.T) {
 	o.intercept = func(call string, do func() error) error {
 		err := do()
 		if call == "create *v1.Pod" {
-			return errAnswerLost
+			return oncetest.ErrAnswerLost
 		}
 		return err
 	}
@@ -475,7 +443,7 @@ func TestANodeThatStartsOver(t *testing.T) {
 			if got := w.activity().Status; got.Prosta != egov1.Lost || got.Reason != commonv1.ReasonStartedTwice || got.ExitCode != nil {
 				t.Errorf("status %+v", got)
 			}
-			if left := w.pods(); len(left) > 0 && !podEnded(&left[0]) {
+			if left := w.pods(); len(left) > 0 && !once.PodEnded(&left[0]) {
 				t.Errorf("it continues: %+v", left[0].Status)
 			}
 		})

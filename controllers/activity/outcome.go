@@ -14,6 +14,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 // attemptEnd describes how an attempt ended.
@@ -76,7 +77,7 @@ func determineEnd(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerSta
 		return attemptEnd{egov1.Cancelled, commonv1.ReasonCancelled, "stopped by cancel"}
 	case deletedAfterStartDeadline(a, pod, status, now):
 		return startDeadlineEnd(a)
-	case neverBound(pod):
+	case once.NeverBound(pod):
 		return attemptEnd{egov1.Failed, commonv1.ReasonPodDeleted, "the pod was deleted before it had a node; the command did not run"}
 	case !wasObserved(ran):
 		return unobservedEnd(attempt, pod, status)

@@ -11,14 +11,13 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
 const (
 	// appName is the value of app.kubernetes.io/name on the pods, and the name of their container.
 	appName = "activity"
-	// schedulingGate keeps a pod from being scheduled until its UID is written down.
-	schedulingGate = "mainstay-operator.io/journaled"
 	// finalizer keeps a pod until its result is written down.
 	finalizer = "mainstay-operator.io/activity"
 	// annotationStartMark holds the ID of the command's container, on a pod whose command was seen to run.
@@ -49,7 +48,7 @@ func desiredPod(a *egov1.Activity, attempt egov1.Attempt) *corev1.Pod {
 		},
 	}
 	spec := parts.PodSpec(appName, a.Name, a.Spec.PodOptions).
-		WithSchedulingGates(corev1ac.PodSchedulingGate().WithName(schedulingGate)).
+		WithSchedulingGates(corev1ac.PodSchedulingGate().WithName(once.Gate)).
 		WithRestartPolicy(corev1.RestartPolicyNever).
 		WithSecurityContext(podSecurity(a)).
 		WithInitContainers(guardInstaller(a, attempt)...).

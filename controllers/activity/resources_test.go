@@ -14,6 +14,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 // podSpecCases are specs, each with a check of the pod that it must lead to.
@@ -25,7 +26,7 @@ type podSpecCases map[string]struct {
 func TestDesired(t *testing.T) {
 	podSpecCases{
 		"born behind the gate": {is: func(p *corev1.Pod, _ corev1.Container) bool {
-			return isGated(p) && hasFinalizer(p) && p.Name == "once-abcdef-1" && p.Spec.RestartPolicy == corev1.RestartPolicyNever
+			return once.IsGated(p) && hasFinalizer(p) && p.Name == "once-abcdef-1" && p.Spec.RestartPolicy == corev1.RestartPolicyNever
 		}},
 		"a shell line": {spec: egov1.ActivitySpec{Command: "echo $$ $(X)"}, is: func(_ *corev1.Pod, c corev1.Container) bool {
 			return slices.Equal(c.Args, []string{"/bin/sh", "-c", "echo $$$$ $$(X)"}) // the kubelet halves them

@@ -14,6 +14,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 func TestShouldRetry(t *testing.T) {
@@ -66,7 +67,7 @@ func TestShouldRetry(t *testing.T) {
 func TestAnEndIsTheEnd(t *testing.T) {
 	a := activityWith(egov1.ActivitySpec{Retries: 1}, failedAttempt)
 	a.Status.Prosta = egov1.Failed
-	if got := nextStep(a, nil, testTime.Add(time.Hour)); got != stepWait {
+	if got := nextStep(a, nil, testTime.Add(time.Hour)); got != once.Wait {
 		t.Errorf("got %q", got)
 	}
 }

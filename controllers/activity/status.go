@@ -14,6 +14,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 // updateStatus computes the status from the attempts and from the pod of the current
@@ -58,7 +59,7 @@ func observeAttempt(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) 
 		attempt.Prosta = egov1.Running
 	case attempt.NodeName != "":
 		attempt.Prosta = egov1.Starting
-	case isSuspended(a) && (attempt.PodUID == "" || pod != nil && isGated(pod)):
+	case isSuspended(a) && (attempt.PodUID == "" || pod != nil && once.IsGated(pod)):
 		attempt.Prosta = egov1.Suspended
 	default:
 		attempt.Prosta = egov1.Pending

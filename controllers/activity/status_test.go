@@ -13,6 +13,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 func TestUpdateStatus(t *testing.T) {
@@ -256,7 +257,7 @@ func TestAnEndWithoutATimeIsNoPanic(t *testing.T) {
 	a := activityWith(egov1.ActivitySpec{}, runningAttempt)
 	a.Status.Prosta = egov1.Succeeded
 	updateStatus(a, nil)
-	if a.Status.Prosta != egov1.Succeeded || a.Status.Duration != nil || nextStep(a, nil, testTime.Time) != stepWait {
+	if a.Status.Prosta != egov1.Succeeded || a.Status.Duration != nil || nextStep(a, nil, testTime.Time) != once.Wait {
 		t.Errorf("got %+v", a.Status)
 	}
 }

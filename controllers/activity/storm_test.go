@@ -12,6 +12,8 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once/oncetest"
 )
 
 // leader is an operator whose every call waits for its turn, so that it can be
@@ -35,12 +37,12 @@ func (f *fakeCluster) leader() *leader {
 	}
 	l.intercept = func(_ string, do func() error) error {
 		if !turn() {
-			return errKilled
+			return oncetest.ErrKilled
 		}
 		err := do()
 		if l.loseAnswer {
 			l.loseAnswer = false
-			return errAnswerLost
+			return oncetest.ErrAnswerLost
 		}
 		return err
 	}
@@ -150,7 +152,7 @@ func (f *fakeCluster) checkFinished() {
 		}
 	}
 	for _, p := range f.pods() {
-		if hasFinalizer(&p) || isGated(&p) || p.Status.Phase == corev1.PodRunning {
+		if hasFinalizer(&p) || once.IsGated(&p) || p.Status.Phase == corev1.PodRunning {
 			f.t.Errorf("pod %s was left: %v %v %s", p.Name, p.Finalizers, p.Spec.SchedulingGates, p.Status.Phase)
 		}
 	}

@@ -8,48 +8,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
-// An attempt writes under a name that no other attempt has, and its pod runs at most once, whatever happens to the operator between
-// any two calls, because
-//
-//   - the attempt is in the status, with the names of pod and backup, before the pod is made;
-//   - the pod is made with a scheduling gate, and the gate is removed only from the pod whose UID the status already holds;
-//   - a UID, once in the status, is never replaced: every write of the status is refused when it was made from an older one;
-//   - the next attempt starts only after a live read showed the end of the last, or that its node is lost. A pod on a lost node
-//     may continue for a while: it can neither overwrite nor delete what others write.
+// An attempt writes under a name that no other attempt has, and its pod starts at most once (see package once). The next attempt
+// starts only after a live read showed the end of the last, or that its node is lost. A pod on a lost node may continue for a while: it
+// can neither overwrite nor delete what others write.
 //
 // A run is one backup that is due, with all attempts at it.
 
-// step is the one thing to do next for a backup.
-type step string
-
 const (
-	// stepWait does nothing until an event says that something has changed.
-	stepWait step = "waiting for an event"
 	// stepNewRun writes down the run that is due, and its first attempt.
-	stepNewRun step = "journaling the run"
+	stepNewRun once.Step = "journaling the run"
 	// stepRetry writes down the next attempt at the run.
-	stepRetry step = "journaling the next attempt"
+	stepRetry once.Step = "journaling the next attempt"
 	// stepGiveUp writes down that no further attempt follows.
-	stepGiveUp step = "giving the run up"
-	// stepCreate makes the pod, gated.
-	stepCreate step = "creating the pod"
-	// stepJournalUID writes down the UID of the gated pod.
-	stepJournalUID step = "journaling the pod's UID"
-	// stepStart removes the gate of the journaled pod.
-	stepStart step = "removing the pod's gate"
-	// stepStop deletes the pod of an attempt that has not started in time.
-	stepStop step = "stopping the pod"
-	// stepRecord writes down how the attempt ended.
-	stepRecord step = "recording the outcome"
-	// stepRefuse leaves alone, and reports, a pod of the attempt's name that is not ours or has no gate.
-	stepRefuse step = "refusing a pod that is not ours or has no gate"
+	stepGiveUp once.Step = "giving the run up"
 )
 
 // nextStep decides what to do next. pod is the one with the current attempt's name, or nil; ready says that the source can be
 // read now.
-func nextStep(b Object, pod *corev1.Pod, ready bool, now time.Time) step {
+func nextStep(b Object, pod *corev1.Pod, ready bool, now time.Time) once.Step {
 	run, suspended := b.GetBackupStatus().Run, b.GetBackupOptions().Suspend
 	switch {
 	case !isUnderWay(run):
@@ -58,44 +37,34 @@ func nextStep(b Object, pod *corev1.Pod, ready bool, now time.Time) step {
 		}
 	case run.Phase == commonv1.BackupRetrying:
 		return decideRetry(b, ready, now)
-	case run.PodUID == "":
-		return decideWithoutUID(b, pod, ready, now)
-	case pod == nil || pod.UID != run.PodUID || hasEnded(pod) || isLost(pod, now):
-		return stepRecord
-	case !pod.DeletionTimestamp.IsZero():
-	case isOverdue(b, pod, now):
-		return stepStop
-	case isGated(pod) && !suspended:
-		return stepStart
+	default:
+		return once.Next(b, attemptOf(run), pod, once.Facts{
+			Ended:     pod != nil && (hasEnded(pod) || isLost(pod, now)),
+			MayCreate: ready && !suspended,
+			MayStart:  !suspended,
+			GiveUp:    !now.Before(giveUpTime(b)),
+			Stop:      pod != nil && isOverdue(b, pod, now),
+		})
 	}
-	return stepWait
+	return once.Wait
 }
 
-func decideRetry(b Object, ready bool, now time.Time) step {
+// attemptOf returns which pod the latest attempt at a run has. Without a run there is none.
+func attemptOf(run *commonv1.BackupRun) once.Attempt {
+	if run == nil {
+		return once.Attempt{}
+	}
+	return once.Attempt{PodName: run.PodName, PodUID: run.PodUID}
+}
+
+func decideRetry(b Object, ready bool, now time.Time) once.Step {
 	switch run := b.GetBackupStatus().Run; {
 	case !now.Before(giveUpTime(b)):
 		return stepGiveUp
 	case ready && !b.GetBackupOptions().Suspend && !now.Before(retryTime(run, now)):
 		return stepRetry
 	}
-	return stepWait
-}
-
-// decideWithoutUID decides for a journaled attempt whose pod's UID is not in the status: the pod may exist or not.
-func decideWithoutUID(b Object, pod *corev1.Pod, ready bool, now time.Time) step {
-	switch {
-	case !now.Before(giveUpTime(b)):
-		return stepRecord
-	case pod == nil && (!ready || b.GetBackupOptions().Suspend):
-		return stepWait
-	case pod == nil:
-		return stepCreate
-	case !metav1.IsControlledBy(pod, b) || !isGated(pod):
-		return stepRefuse
-	case !pod.DeletionTimestamp.IsZero():
-		return stepWait // and it is recreated: it can never start
-	}
-	return stepJournalUID
+	return once.Wait
 }
 
 // isUnderWay reports whether an attempt at the run runs, or one may follow.
@@ -103,20 +72,10 @@ func isUnderWay(run *commonv1.BackupRun) bool {
 	return run != nil && (run.Phase == commonv1.BackupRunning || run.Phase == commonv1.BackupRetrying)
 }
 
-func isGated(pod *corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.SchedulingGates, isOurGate) }
-
-func isOurGate(g corev1.PodSchedulingGate) bool { return g.Name == schedulingGate }
-
 // hasEnded reports whether the runner's containers have ended. A container that an admission webhook has added may still run.
 func hasEnded(pod *corev1.Pod) bool {
-	switch {
-	case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
-		return true
-	case !pod.DeletionTimestamp.IsZero() && pod.Spec.NodeName == "": // no pod is bound once it is deleted
-		return true
-	}
 	last, found := findStatus(pod.Status.ContainerStatuses, mainContainer)
-	return found && last.State.Terminated != nil
+	return once.PodEnded(pod) || found && last.State.Terminated != nil
 }
 
 // lostAfter is how long a pod may run after its grace period before its node counts as lost.
@@ -146,6 +105,6 @@ func isObsolete(b Object, pod *corev1.Pod) bool {
 	if !metav1.IsControlledBy(pod, b) || !pod.DeletionTimestamp.IsZero() {
 		return false
 	}
-	current := run != nil && run.Phase == commonv1.BackupRunning && run.PodName == pod.Name && (run.PodUID == "" || run.PodUID == pod.UID)
+	current := run != nil && run.Phase == commonv1.BackupRunning && attemptOf(run).CanHave(pod)
 	return !current
 }

@@ -10,12 +10,13 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 func TestNextStep(t *testing.T) {
 	soon, late := testTime.Add(time.Minute), testTime.Add(defaultDeadline)
 	gated := func(pod *corev1.Pod) {
-		pod.Spec.SchedulingGates, pod.Spec.NodeName = []corev1.PodSchedulingGate{{Name: schedulingGate}}, ""
+		pod.Spec.SchedulingGates, pod.Spec.NodeName = []corev1.PodSchedulingGate{{Name: once.Gate}}, ""
 	}
 	works := func(pod *corev1.Pod) {
 		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: backup.CommandBackup,
@@ -41,50 +42,50 @@ func TestNextStep(t *testing.T) {
 		pod     *corev1.Pod
 		unready bool
 		now     time.Time
-		want    step
+		want    once.Step
 	}{
-		{"nothing is due", newBackup(), nil, false, soon, stepWait},
-		{"due later", newBackup(due), nil, false, testTime.Add(-time.Second), stepWait},
+		{"nothing is due", newBackup(), nil, false, soon, once.Wait},
+		{"due later", newBackup(due), nil, false, testTime.Add(-time.Second), once.Wait},
 		{"due", newBackup(due), nil, false, soon, stepNewRun},
-		{"due, and no source", newBackup(due), nil, true, soon, stepWait},
-		{"due and suspended", newBackup(due, suspended), nil, false, soon, stepWait},
+		{"due, and no source", newBackup(due), nil, true, soon, once.Wait},
+		{"due and suspended", newBackup(due, suspended), nil, false, soon, once.Wait},
 		{"due after the last one", running("1", succeeded, due), nil, false, soon, stepNewRun},
 
-		{"journaled", running(""), nil, false, soon, stepCreate},
-		{"journaled, and the source went", running(""), nil, true, soon, stepWait},
-		{"journaled, then suspended", running("", suspended), nil, false, soon, stepWait},
-		{"journaled, and too late", running(""), nil, false, late, stepRecord},
-		{"created", running(""), pod(gated), false, soon, stepJournalUID},
-		{"created and too late", running(""), pod(gated), false, late, stepRecord},
-		{"created, and being deleted", running(""), pod(gated, deleting), false, soon, stepWait},
-		{"a pod without gate has the name", running(""), pod(), false, soon, stepRefuse},
-		{"somebody else's pod has the name", running(""), pod(gated, stranger), false, soon, stepRefuse},
+		{"journaled", running(""), nil, false, soon, once.Create},
+		{"journaled, and the source went", running(""), nil, true, soon, once.Wait},
+		{"journaled, then suspended", running("", suspended), nil, false, soon, once.Wait},
+		{"journaled, and too late", running(""), nil, false, late, once.Record},
+		{"created", running(""), pod(gated), false, soon, once.JournalUID},
+		{"created and too late", running(""), pod(gated), false, late, once.Record},
+		{"created, and being deleted", running(""), pod(gated, deleting), false, soon, once.Wait},
+		{"a pod without gate has the name", running(""), pod(), false, soon, once.Refuse},
+		{"somebody else's pod has the name", running(""), pod(gated, stranger), false, soon, once.Refuse},
 
-		{"adopted", running("1"), pod(gated), false, soon, stepStart},
-		{"adopted, then suspended", running("1", suspended), pod(gated), false, soon, stepWait},
-		{"suspended for too long", running("1", suspended), pod(gated), false, late, stepStop},
-		{"waits for its node", running("1"), pod(), false, soon, stepWait},
-		{"waited too long", running("1"), pod(), false, late, stepStop},
-		{"stopped", running("1"), pod(deleting), false, testTime.Add(lostAfter), stepWait},
-		{"works", running("1"), pod(works), false, soon, stepWait},
-		{"works, however long", running("1"), pod(works), false, late.Add(9 * time.Hour), stepWait},
-		{"works, though suspended", running("1", suspended), pod(works), false, soon, stepWait},
-		{"is done", running("1"), pod(allWell), false, soon, stepRecord},
-		{"is done, and a container of another owner still runs", running("1"), pod(sidecar), false, soon, stepRecord},
-		{"failed", running("1"), pod(ended(backup.CommandBackup, 1, "")), false, soon, stepRecord},
-		{"is gone", running("1"), nil, false, soon, stepRecord},
-		{"is another one now", running("1"), podOf(running("1"), "2"), false, soon, stepRecord},
-		{"deleted before it had a node", running("1"), pod(gated, deleting), false, soon, stepRecord},
-		{"deleted, and its node is silent", running("1"), pod(works, deleting), false, testTime.Add(lostAfter), stepWait},
-		{"deleted, and its node has been silent", running("1"), pod(works, deleting), false, testTime.Add(lostAfter + time.Second), stepRecord},
+		{"adopted", running("1"), pod(gated), false, soon, once.Start},
+		{"adopted, then suspended", running("1", suspended), pod(gated), false, soon, once.Wait},
+		{"suspended for too long", running("1", suspended), pod(gated), false, late, once.Stop},
+		{"waits for its node", running("1"), pod(), false, soon, once.Wait},
+		{"waited too long", running("1"), pod(), false, late, once.Stop},
+		{"stopped", running("1"), pod(deleting), false, testTime.Add(lostAfter), once.Wait},
+		{"works", running("1"), pod(works), false, soon, once.Wait},
+		{"works, however long", running("1"), pod(works), false, late.Add(9 * time.Hour), once.Wait},
+		{"works, though suspended", running("1", suspended), pod(works), false, soon, once.Wait},
+		{"is done", running("1"), pod(allWell), false, soon, once.Record},
+		{"is done, and a container of another owner still runs", running("1"), pod(sidecar), false, soon, once.Record},
+		{"failed", running("1"), pod(ended(backup.CommandBackup, 1, "")), false, soon, once.Record},
+		{"is gone", running("1"), nil, false, soon, once.Record},
+		{"is another one now", running("1"), podOf(running("1"), "2"), false, soon, once.Record},
+		{"deleted before it had a node", running("1"), pod(gated, deleting), false, soon, once.Record},
+		{"deleted, and its node is silent", running("1"), pod(works, deleting), false, testTime.Add(lostAfter), once.Wait},
+		{"deleted, and its node has been silent", running("1"), pod(works, deleting), false, testTime.Add(lostAfter + time.Second), once.Record},
 
-		{"backs off", running("1", retrying), nil, false, testTime.Add(minBackoff - time.Second), stepWait},
+		{"backs off", running("1", retrying), nil, false, testTime.Add(minBackoff - time.Second), once.Wait},
 		{"has backed off", running("1", retrying), nil, false, testTime.Add(minBackoff), stepRetry},
-		{"refused: backs off for longer", running("1", retrying, permanent), nil, false, testTime.Add(maxBackoff - time.Second), stepWait},
+		{"refused: backs off for longer", running("1", retrying, permanent), nil, false, testTime.Add(maxBackoff - time.Second), once.Wait},
 		{"refused: has backed off", running("1", retrying, permanent), nil, false, testTime.Add(maxBackoff), stepRetry},
 		{"the clock went back while it backs off", running("1", retrying), nil, false, testTime.Add(-2 * time.Hour), stepRetry},
-		{"has backed off, and no source", running("1", retrying), nil, true, soon, stepWait},
-		{"has backed off, and is suspended", running("1", retrying, suspended), nil, false, soon, stepWait},
+		{"has backed off, and no source", running("1", retrying), nil, true, soon, once.Wait},
+		{"has backed off, and is suspended", running("1", retrying, suspended), nil, false, soon, once.Wait},
 		{"no time is left", running("1", retrying), nil, false, late, stepGiveUp},
 		{"no time is left, and no source", running("1", retrying), nil, true, late, stepGiveUp},
 	} {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 // cleanUp deletes the pods of ended attempts, and those that were created once too often: their results are in the status. It reads the
@@ -27,30 +27,9 @@ func (r *Reconciler) cleanUp(ctx context.Context, b Object, pods []corev1.Pod) e
 		if !isObsolete(live, &pods[i]) {
 			continue
 		}
-		if err := r.deletePod(ctx, &pods[i]); err != nil {
+		if err := once.Delete(ctx, r, &pods[i]); err != nil {
 			return fmt.Errorf("deleting pod %q, whose attempt has ended: %w", pods[i].Name, err)
 		}
 	}
 	return nil
-}
-
-// deletePod deletes exactly the pod that was looked at, or nothing.
-func (r *Reconciler) deletePod(ctx context.Context, pod *corev1.Pod) error {
-	return client.IgnoreNotFound(r.Delete(ctx, pod, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{
-		UID: ptr.To(pod.UID), ResourceVersion: ptr.To(pod.ResourceVersion),
-	}))
-}
-
-// replaceCached replaces the cached copy of a pod with the pod as it was last seen.
-func replaceCached(pods []corev1.Pod, live *corev1.Pod) []corev1.Pod {
-	if live == nil {
-		return pods
-	}
-	list := []corev1.Pod{*live}
-	for _, p := range pods {
-		if p.Name != live.Name {
-			list = append(list, p)
-		}
-	}
-	return list
 }

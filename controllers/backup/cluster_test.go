@@ -28,6 +28,8 @@ import (
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once/oncetest"
 )
 
 var (
@@ -39,9 +41,6 @@ var (
 		utilruntime.Must(databasev1alpha1.AddToScheme(s))
 		return s
 	}()
-
-	errKilled     = errors.New("this operator was killed")
-	errAnswerLost = errors.New("the answer was lost")
 )
 
 // fakeCluster is an API server, a kubelet and a garbage collector; operators come and go. After every write it checks what must always
@@ -110,7 +109,7 @@ func (f *fakeCluster) check() {
 	working, b := 0, f.backup()
 	f.seen = b
 	for _, p := range f.pods() {
-		if isGated(&p) || b != nil && !metav1.IsControlledBy(&p, b) { // the garbage collector deletes those of a former object
+		if once.IsGated(&p) || b != nil && !metav1.IsControlledBy(&p, b) { // the garbage collector deletes those of a former object
 			continue
 		}
 		if uid, known := f.bound[p.Name]; known && uid != p.UID {
@@ -137,7 +136,7 @@ func (f *fakeCluster) kubelet() {
 		switch {
 		case owner != nil && (b == nil || b.UID != owner.UID):
 			f.must(f.server.Delete(context.Background(), &p))
-		case isGated(&p) || hasEnded(&p):
+		case once.IsGated(&p) || hasEnded(&p):
 		case p.Spec.NodeName == "":
 			p.Spec.NodeName = "node-1"
 			f.must(f.server.Update(context.Background(), &p))
@@ -163,14 +162,13 @@ func (f *fakeCluster) Eventf(_, _ runtime.Object, kind, reason, action, note str
 // operator is one process: a reconciler, its cache, and its connection to the server.
 type operator struct {
 	*Reconciler
-	cluster *fakeCluster
-	cache   *laggingCache
-	// intercept carries one call out; it may fail, lose the answer, or kill the operator.
-	intercept func(call string, do func() error) error
+	cluster   *fakeCluster
+	cache     *laggingCache
+	intercept oncetest.Intercept
 }
 
 func (f *fakeCluster) operator() *operator {
-	o := &operator{cluster: f, intercept: func(_ string, do func() error) error { return do() }}
+	o := &operator{cluster: f, intercept: oncetest.Through}
 	through := func(call string, do func() error) error {
 		return o.intercept(call, func() error {
 			err := do()
@@ -178,24 +176,7 @@ func (f *fakeCluster) operator() *operator {
 			return err
 		})
 	}
-	wire := interceptor.NewClient(f.server, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-			return through(fmt.Sprintf("get %T", obj), func() error { return c.Get(ctx, k, obj, opts...) })
-		},
-		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
-			return through(fmt.Sprintf("create %T", obj), func() error { return c.Create(ctx, obj, opts...) })
-		},
-		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
-			return through(fmt.Sprintf("patch %T", obj), func() error { return c.Patch(ctx, obj, p, opts...) })
-		},
-		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
-			return through(fmt.Sprintf("delete %T", obj), func() error { return c.Delete(ctx, obj, opts...) })
-		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch,
-			opts ...client.SubResourcePatchOption) error {
-			return through(fmt.Sprintf("patch %T/%s", obj, sub), func() error { return c.SubResource(sub).Patch(ctx, obj, p, opts...) })
-		},
-	})
+	wire := oncetest.NewClient(f.server, through)
 	o.cache = &laggingCache{Client: wire}
 	kind := Etcd()
 	kind.readSource = func(context.Context, client.Reader, types.NamespacedName) (source, string, error) {
@@ -215,8 +196,6 @@ func (f *fakeCluster) operator() *operator {
 // sync lets the cache see the cluster as it is now.
 func (o *operator) sync() { o.cache.backup, o.cache.pods = o.cluster.backup(), o.cluster.pods() }
 
-func (o *operator) kill() { o.intercept = func(string, func() error) error { return errKilled } }
-
 func (o *operator) pass() (ctrl.Result, error) {
 	o.Clock = clocktesting.NewFakePassiveClock(o.cluster.now)
 	return o.Reconcile(context.Background(), ctrl.Request{NamespacedName: key})
@@ -233,7 +212,7 @@ func (o *operator) runUntil(end time.Time) {
 		o.sync()
 		result, err := o.pass()
 		o.cluster.kubelet()
-		if o.cluster.versions() != before || err != nil && !errors.Is(err, errKilled) {
+		if o.cluster.versions() != before || err != nil && !errors.Is(err, oncetest.ErrKilled) {
 			continue
 		}
 		if result.RequeueAfter <= 0 || o.cluster.now.Add(result.RequeueAfter).After(end) {

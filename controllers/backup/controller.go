@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +18,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 // +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdbackups,verbs=get;list;watch
@@ -75,7 +75,7 @@ func (r *Reconciler) reconcile(ctx context.Context, b Object, save converge.Save
 	p.source.cluster = r.Cluster
 	missed := b.GetBackupStatus().Missed
 	p.readSchedule()
-	pod, err := p.advance(ctx, currentPod(b, pods))
+	pod, err := p.advance(ctx, attemptOf(b.GetBackupStatus().Run).Cached(pods))
 	p.updateStatus(pod) // also after an error: it says what the status has
 	if err == nil {
 		err = save(ctx)
@@ -83,7 +83,7 @@ func (r *Reconciler) reconcile(ctx context.Context, b Object, save converge.Save
 	if err == nil {
 		p.reportMissed(missed)
 	}
-	err = errors.Join(err, r.cleanUp(ctx, b, replaceCached(pods, pod)), p.invalid)
+	err = errors.Join(err, r.cleanUp(ctx, b, once.ReplaceCached(pods, pod)), p.invalid)
 	return ctrl.Result{RequeueAfter: requeueAfter(b, p.schedule, pod, p.now)}, err
 }
 
@@ -116,7 +116,7 @@ func (p *pass) advance(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error
 		todo := nextStep(p.b, pod, p.notReady == "", p.now)
 		var err error
 		switch {
-		case todo == stepWait:
+		case todo == once.Wait:
 			p.updateNext()
 			return pod, nil
 		case todo == stepNewRun || todo == stepRetry:
@@ -128,7 +128,7 @@ func (p *pass) advance(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error
 				p.reportRun()
 			}
 		case !live:
-			pod, err = p.getLivePod(ctx)
+			pod, err = attemptOf(p.b.GetBackupStatus().Run).Live(ctx, p.APIReader, p.b.GetNamespace())
 			live = true
 		default:
 			pod, err = p.execute(ctx, todo, pod)
@@ -147,7 +147,7 @@ func (p *pass) updateNext() {
 }
 
 // journal writes the next attempt into the status, together with what is due after it.
-func (p *pass) journal(todo step) {
+func (p *pass) journal(todo once.Step) {
 	status := p.b.GetBackupStatus()
 	if todo == stepNewRun {
 		status.Run = nextAttempt(p.b, status.Next.Time, 1, p.now, p.Image)
@@ -161,26 +161,26 @@ func (p *pass) journal(todo step) {
 }
 
 // execute takes one step on the pod as it was just read, and returns the pod after it.
-func (p *pass) execute(ctx context.Context, todo step, pod *corev1.Pod) (*corev1.Pod, error) {
+func (p *pass) execute(ctx context.Context, todo once.Step, pod *corev1.Pod) (*corev1.Pod, error) {
 	run := p.b.GetBackupStatus().Run
 	switch todo {
-	case stepCreate:
+	case once.Create:
 		return p.createPod(ctx)
-	case stepJournalUID:
+	case once.JournalUID:
 		run.PodUID = pod.UID
 		return pod, p.save(ctx)
-	case stepStart:
-		return pod, p.removeGate(ctx, pod)
-	case stepStop:
+	case once.Start:
+		return pod, once.RemoveGate(ctx, &p.Converger, pod)
+	case once.Stop:
 		run.Stopped, run.Message = true, lateMessage(p.b.GetBackupOptions(), pod)
 		if err := p.save(ctx); err != nil {
 			return pod, err
 		}
-		if err := p.deletePod(ctx, pod); err != nil {
+		if err := once.Delete(ctx, p, pod); err != nil {
 			return pod, err
 		}
-		return p.getLivePod(ctx)
-	case stepRecord:
+		return attemptOf(p.b.GetBackupStatus().Run).Live(ctx, p.APIReader, p.b.GetNamespace())
+	case once.Record:
 		recordOutcome(p.b, judge(run, pod, p.notReady), p.now)
 		p.updateStatus(pod)
 		if err := p.save(ctx); err != nil {
@@ -189,9 +189,9 @@ func (p *pass) execute(ctx context.Context, todo step, pod *corev1.Pod) (*corev1
 		p.Kind.countAttempt(run)
 		p.reportRun()
 		return pod, nil
-	case stepRefuse:
+	case once.Refuse:
 		return nil, converge.NotOurs("Pod", pod)
-	case stepWait, stepNewRun, stepRetry, stepGiveUp:
+	case once.Wait, stepNewRun, stepRetry, stepGiveUp:
 	}
 	return pod, nil
 }
@@ -204,32 +204,4 @@ func (p *pass) createPod(ctx context.Context) (*corev1.Pod, error) {
 		return nil, err
 	}
 	return pod, nil
-}
-
-func (p *pass) removeGate(ctx context.Context, pod *corev1.Pod) error {
-	base := pod.DeepCopy()
-	pod.Spec.SchedulingGates = slices.DeleteFunc(pod.Spec.SchedulingGates, isOurGate)
-	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
-	return client.IgnoreNotFound(p.Patch(ctx, pod, patch, client.FieldOwner(converge.FieldManager)))
-}
-
-// getLivePod reads the current attempt's pod live, and returns nil when there is none.
-func (p *pass) getLivePod(ctx context.Context) (*corev1.Pod, error) {
-	var pod corev1.Pod
-	key := types.NamespacedName{Namespace: p.b.GetNamespace(), Name: p.b.GetBackupStatus().Run.PodName}
-	if err := p.APIReader.Get(ctx, key, &pod); err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	return &pod, nil
-}
-
-// currentPod returns the cached pod of the current attempt, or nil.
-func currentPod(b Object, pods []corev1.Pod) *corev1.Pod {
-	run := b.GetBackupStatus().Run
-	for i := range pods {
-		if run != nil && run.PodName == pods[i].Name {
-			return &pods[i]
-		}
-	}
-	return nil
 }

@@ -2,33 +2,22 @@ package backup
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once/oncetest"
 )
-
-// faults are the ways in which one call can go wrong.
-var faults = map[string]func(o *operator, do func() error) error{
-	"killed before the call": func(o *operator, _ func() error) error { o.kill(); return errKilled },
-	"killed after the call":  func(o *operator, do func() error) error { _ = do(); o.kill(); return errKilled },
-	"answer lost":            func(_ *operator, do func() error) error { _ = do(); return errAnswerLost },
-	"conflict": func(*operator, func() error) error {
-		return apierrors.NewConflict(schema.GroupResource{Resource: "any"}, "any", errAnswerLost)
-	},
-}
 
 var (
 	storeStumbles = ended(backup.CommandBackup, 1, says(backup.Result{Error: "500 SlowDown"}))
@@ -98,16 +87,10 @@ var scenarios = map[string]scenario{
 		intervene: func(w *fakeCluster) { w.must(w.server.Delete(context.Background(), w.backup())) }, attempts: 1},
 }
 
-// run plays the scenario; the nth call of the operator meets the fault. It returns which call that was, or "" when there were not so many.
-func (s scenario) run(t *testing.T, nth int, fault func(*operator, func() error) error) string {
+// play plays the scenario with that crash.
+func (s scenario) play(t *testing.T, crash *oncetest.Crash) *fakeCluster {
 	t.Helper()
-	_, met := s.play(t, nth, fault)
-	return met
-}
-
-func (s scenario) play(t *testing.T, nth int, fault func(*operator, func() error) error) (w *fakeCluster, met string) {
-	t.Helper()
-	w = newFakeCluster(t, s.ends...)
+	w := newFakeCluster(t, s.ends...)
 	w.absent = s.absent
 	b := newBackup()
 	if s.change != nil {
@@ -115,26 +98,19 @@ func (s scenario) play(t *testing.T, nth int, fault func(*operator, func() error
 	}
 	w.must(w.server.Create(context.Background(), b))
 	end := testTime.Add(max(s.lasts, 2*time.Hour))
-	count := 0
 	for pass := range 10 {
 		if pass == 5 && s.intervene != nil {
 			s.intervene(w)
 		}
 		o := w.operator() // a new process each time: nothing may live in memory only
-		o.intercept = func(call string, do func() error) error {
-			if count++; count == nth {
-				met = call
-				return fault(o, do)
-			}
-			return do()
-		}
+		crash.Attach(&o.intercept)
 		_, _ = o.pass()
 		w.kubelet()
 	}
 	w.operator().runUntil(end)
 	s.check(w)
 	w.checkNothingIsInformedTwice()
-	return w, met
+	return w
 }
 
 func (s scenario) check(w *fakeCluster) {
@@ -178,16 +154,8 @@ func TestCrash(t *testing.T) {
 	for name, s := range scenarios {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s.run(t, 0, nil)
-			for fault, strike := range faults {
-				for nth := 1; ; nth++ {
-					met := ""
-					t.Run(fmt.Sprintf("%s %d", fault, nth), func(t *testing.T) { met = s.run(t, nth, strike) })
-					if met == "" {
-						break
-					}
-				}
-			}
+			s.play(t, &oncetest.Crash{})
+			oncetest.EachCall(t, 0, 1, func(t *testing.T, crash *oncetest.Crash) { s.play(t, crash) })
 		})
 	}
 }
@@ -227,7 +195,7 @@ func TestStaleCache(t *testing.T) {
 	w.must(w.server.Create(context.Background(), newBackup()))
 	old := w.operator()
 	w.operator().runUntil(testTime)
-	if len(w.pods()) != 1 || isGated(&w.pods()[0]) {
+	if len(w.pods()) != 1 || once.IsGated(&w.pods()[0]) {
 		t.Fatal(w.pods())
 	}
 	at := w.versions()
@@ -305,15 +273,15 @@ func TestStranger(t *testing.T) {
 	o := w.operator()
 	o.intercept = func(call string, do func() error) error {
 		if call == "create *v1.Pod" {
-			o.kill()
-			return errKilled
+			o.intercept.Kill()
+			return oncetest.ErrKilled
 		}
 		return do()
 	}
 	_, _ = o.pass()
 	name := w.backup().Status.Run.PodName
 	stranger := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name}}
-	stranger.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: schedulingGate}}
+	stranger.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: once.Gate}}
 	w.must(w.server.Create(context.Background(), stranger))
 	o = w.operator()
 	if _, err := o.pass(); err == nil || !strings.Contains(err.Error(), "belongs to somebody else") {

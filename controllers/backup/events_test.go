@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once/oncetest"
 )
 
 // The events of an object's life where nothing goes wrong with the operator: type, reason and action of each, and words of its note.
@@ -61,7 +63,7 @@ func TestEvents(t *testing.T) {
 		"deleted":            nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _ := scenarios[name].play(t, 0, nil)
+			w := scenarios[name].play(t, &oncetest.Crash{})
 			if !slices.EqualFunc(w.reported, want, reports) {
 				t.Errorf("reported:\n%s\nwant:\n%s", strings.Join(w.reported, "\n"), strings.Join(want, "\n"))
 			}

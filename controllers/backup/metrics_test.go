@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once/oncetest"
 )
 
 // shown are the series of backups that the manager shows, without those that are zero. A histogram is its count and its sum.
@@ -81,7 +82,7 @@ func TestMetrics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resetMetrics()
-			w, _ := c.play(t, 0, nil)
+			w := c.play(t, &oncetest.Crash{})
 			if got := shown(t); !maps.Equal(got, c.want) {
 				t.Errorf("got  %v\nwant %v", got, c.want)
 			}

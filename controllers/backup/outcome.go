@@ -10,6 +10,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
@@ -128,7 +129,7 @@ func firstFailed(pod *corev1.Pod) (string, *corev1.ContainerStateTerminated) {
 func lateMessage(o *commonv1.BackupOptions, pod *corev1.Pod) string {
 	list := []corev1.Pod{*pod}
 	why := cmp.Or(conditions.FirstFailure(list), conditions.FirstStartupWait(list))
-	if o.Suspend && isGated(pod) {
+	if o.Suspend && once.IsGated(pod) {
 		why = suspendedMessage
 	}
 	return tooLate(o, why)

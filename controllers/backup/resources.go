@@ -9,13 +9,12 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/runnerpod"
 )
 
 const (
-	// schedulingGate keeps a pod from being scheduled until its UID is written down.
-	schedulingGate = "mainstay-operator.io/journaled"
 	// mainContainer is the last one to run.
 	mainContainer = backup.CommandFinish
 	// sourceVolume has what a reader of the source needs.
@@ -83,7 +82,7 @@ func allowedItem(b Object) string {
 func desiredPod(b Object, kind Kind, from source) *corev1.Pod {
 	o, run := b.GetBackupOptions(), b.GetBackupStatus().Run
 	spec := parts.PodSpec(kind.appName, b.GetName(), commonv1.PodOptions{ImagePullSecrets: o.ImagePullSecrets, Scheduling: o.Scheduling}).
-		WithSchedulingGates(corev1ac.PodSchedulingGate().WithName(schedulingGate)).
+		WithSchedulingGates(corev1ac.PodSchedulingGate().WithName(once.Gate)).
 		WithRestartPolicy(corev1.RestartPolicyNever).
 		WithActiveDeadlineSeconds(int64(maxRunTime / time.Second)).
 		WithSecurityContext(parts.RestrictedPod(runnerpod.UID)).

@@ -18,6 +18,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 // mounts are the paths of a container's volumes, with the volume that is there.
@@ -102,7 +103,7 @@ func TestThePod(t *testing.T) {
 	if ptr.Deref(s.AutomountServiceAccountToken, true) || s.RestartPolicy != corev1.RestartPolicyNever ||
 		*s.SecurityContext.RunAsUser != 65532 ||
 		s.NodeSelector["disk"] != "large" || !slices.Equal(s.ImagePullSecrets, b.Spec.ImagePullSecrets) ||
-		*s.ActiveDeadlineSeconds != 24*3600 || !isGated(pod) || !metav1.IsControlledBy(pod, b) {
+		*s.ActiveDeadlineSeconds != 24*3600 || !once.IsGated(pod) || !metav1.IsControlledBy(pod, b) {
 		t.Errorf("%+v", pod)
 	}
 	equal(t, "name", pod.Name, "nightly-"+b.Status.Run.Item[17:])

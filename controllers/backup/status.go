@@ -11,6 +11,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
 // recordOutcome writes down how the current attempt ended.
@@ -120,7 +121,7 @@ func setProgressing(b Object, pod *corev1.Pod, notReady string) {
 
 // podProgress says how far an attempt is. Its words change only when the pod does.
 func podProgress(run *commonv1.BackupRun, pod *corev1.Pod) string {
-	if pod == nil || pod.UID != run.PodUID || isGated(pod) {
+	if pod == nil || pod.UID != run.PodUID || once.IsGated(pod) {
 		return "pod " + run.PodName + " is being created"
 	}
 	if wait := conditions.FirstStartupWait([]corev1.Pod{*pod}); wait != "" {

@@ -1,5 +1,7 @@
 package backup
 
+import "github.com/mainstay-operator/mainstay-operator/controllers/internal/once/oncetest"
+
 // process waits for its turn before each of its calls and after it. There it can be killed.
 type process struct {
 	resume chan bool     // true: continue; false: it was killed
@@ -51,11 +53,11 @@ func (p *process) kill() {
 // call makes one call of the process, which can be killed before and after it.
 func (p *process) call(do func() error) error {
 	if !p.turn() {
-		return errKilled
+		return oncetest.ErrKilled
 	}
 	err := do()
 	if !p.turn() {
-		return errKilled
+		return oncetest.ErrKilled
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once/oncetest"
 )
 
 // turnedStore has each call of a runner wait for its turn.
@@ -22,7 +23,7 @@ func (t *turnedStore) Put(ctx context.Context, name string, content io.Reader) e
 	item, _ := backup.ItemOf(backup.Etcd, filepath.Base(name))
 	process := t.r.process
 	if !process.turn() {
-		return errKilled
+		return oncetest.ErrKilled
 	}
 	if writer, known := t.k.writers[name]; known && writer != t.r.uid {
 		t.k.t.Errorf("pods %s and %s write %s", writer, t.r.uid, name)
@@ -39,7 +40,7 @@ func (t *turnedStore) Put(ctx context.Context, name string, content io.Reader) e
 		_ = os.WriteFile(file, []byte("half"), 0o600)
 	}
 	if !process.turn() {
-		return errKilled
+		return oncetest.ErrKilled
 	}
 	return err
 }
@@ -54,7 +55,7 @@ type dyingReader struct {
 func (d *dyingReader) Read(b []byte) (int, error) {
 	if !d.turn() {
 		d.died = true
-		return 0, errKilled
+		return 0, oncetest.ErrKilled
 	}
 	return d.Reader.Read(b)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
 	dumps "github.com/mainstay-operator/mainstay-operator/controllers/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once/oncetest"
 	"github.com/mainstay-operator/mainstay-operator/test/explore"
 )
 
@@ -66,7 +67,7 @@ func (w *walk) newWalker() *walker {
 			if w.loses > 0 && p.turn() {
 				w.loses--
 				_ = do()
-				return errAnswerLost
+				return oncetest.ErrAnswerLost
 			}
 			return p.call(do)
 		}
@@ -169,7 +170,7 @@ func (w *walk) play() {
 		}
 	}
 	for _, o := range w.operators {
-		o.process.kill()
+		o.kill()
 	}
 	w.calm = true
 	w.note("from here on all goes well")
@@ -262,7 +263,7 @@ func (w *walk) goWrong() bool {
 	switch n := w.random.IntN(8); {
 	case n == 0:
 		w.note("an operator is killed")
-		w.operators[0].process.kill()
+		w.operators[0].kill()
 		w.operators[0] = w.newWalker()
 	case n == 1:
 		w.note("an answer is lost")
