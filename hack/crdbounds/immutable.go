@@ -53,8 +53,7 @@ func enumerate(names []string, conjunction string) string {
 }
 
 // freezeNewFields gives each field of an Activity's spec that is on neither list a rule that it does not change. A rule on a field
-// compares two values, so the field must always be there. A list or an object that has no default gets an empty one, in the CRD of
-// Activity alone; other types must name their default.
+// compares two values, so the field must always be there: it is required, or its type names a default.
 func freezeNewFields(spec map[string]any) error {
 	properties, _ := spec["properties"].(map[string]any)
 	required, _ := spec["required"].([]any)
@@ -65,14 +64,7 @@ func freezeNewFields(spec map[string]any) error {
 		}
 		schema := property.(map[string]any)
 		if _, ok := schema["default"]; !ok && !slices.Contains(required, any(name)) {
-			switch schema["type"] {
-			case "array":
-				schema["default"] = []any{}
-			case "object":
-				schema["default"] = map[string]any{}
-			default:
-				return fmt.Errorf("spec.%s of Activity needs a default, or a place in mutableActivityFields of hack/crdbounds", name)
-			}
+			return fmt.Errorf("spec.%s of Activity needs a default, or a place in mutableActivityFields of hack/crdbounds", name)
 		}
 		has, _ := schema["x-kubernetes-validations"].([]any)
 		schema["x-kubernetes-validations"] = append([]any{rule("self == oldSelf", name+" cannot be changed: "+oneRun)}, has...)

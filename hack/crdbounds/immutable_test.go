@@ -20,12 +20,14 @@ func TestFreezeNewFields(t *testing.T) {
 	freeze := func(name string, schema map[string]any) error {
 		return freezeNewFields(map[string]any{"properties": map[string]any{name: schema}})
 	}
-	list := map[string]any{"type": "array"}
-	if err := freeze("planted", list); err != nil || list["default"] == nil || list["x-kubernetes-validations"] == nil {
+	list := map[string]any{"type": "array", "default": []any{}}
+	if err := freeze("planted", list); err != nil || list["x-kubernetes-validations"] == nil {
 		t.Errorf("a new list can be changed: %v, %v", list, err)
 	}
-	if err := freeze("planted", map[string]any{"type": "string"}); err == nil || !strings.Contains(err.Error(), "spec.planted") {
-		t.Errorf("a new text without a default is accepted: %v", err)
+	for _, valueType := range []string{"array", "object", "string"} {
+		if err := freeze("planted", map[string]any{"type": valueType}); err == nil || !strings.Contains(err.Error(), "spec.planted") {
+			t.Errorf("a new %s without a default is accepted: %v", valueType, err)
+		}
 	}
 	suspend := map[string]any{"type": "boolean"}
 	if err := freeze("suspend", suspend); err != nil || suspend["x-kubernetes-validations"] != nil {

@@ -89,8 +89,9 @@ var activityValues = map[string][]string{
 
 // whatToDo says to a developer who adds a field what this test asks of it.
 const whatToDo = `
-A field is immutable unless mutableActivityFields of hack/crdbounds/immutable.go has it: "make manifests" writes the rule,
-and a default where the field has none. Do it before the field is released: no rule can be added later.
+A field is immutable unless mutableActivityFields of hack/crdbounds/immutable.go has it: "make manifests" writes the rule.
+The rule needs the field to be there always, so give the field a default in its Go type.
+Do it before the field is released: no rule can be added later.
 If it may change, add it to that list, and with the reason to mutableActivityFields in test/releases/immutability_test.go.
 In both cases give two valid values of it in activityValues, there too.`
 
