@@ -10,11 +10,17 @@ const builtPrefix = "built: "
 
 // built are the rules that such markers name.
 var built = map[string]map[string]any{
-	"redis.config":        supportedKeys(redisConfigKeys),
-	"activity.run":        unchanged(activityFields[0]),
-	"activity.process":    unchanged(activityFields[1]),
-	"activity.pod":        unchanged(activityFields[2]),
-	"activity.scheduling": unchanged(activityFields[3]),
+	"redis.config":          supportedKeys(redisConfigKeys),
+	"memcached.limit":       enoughMemory(),
+	"memcached.maxItemSize": halfOfMemory(),
+	"etcdcluster.tls":       notOwnSecret("tls"),
+	"etcdcluster.auth":      notOwnSecret("auth"),
+	"easyservice.readiness": probeNamesAction("readiness"),
+	"easyservice.liveness":  probeNamesAction("liveness"),
+	"activity.run":          unchanged(activityFields[0]),
+	"activity.process":      unchanged(activityFields[1]),
+	"activity.pod":          unchanged(activityFields[2]),
+	"activity.scheduling":   unchanged(activityFields[3]),
 }
 
 // redisConfigKeys are the directives of redis.conf that a Redis may set.
