@@ -109,7 +109,7 @@ var backups = []mutant{
 		"case m.Format > Format:", "case m.Format > Format+1:",
 		"TestReadManifest/of a later release"},
 	{"one that copies is deaf", "internal/topology/plan_cutoff.go",
-		" && !slices.Contains(master.Copying, m.Address)", "",
+		" && !slices.Contains(master.Copying, n.Address)", "",
 		"TestCutOffMaster/or waits for them to be written"},
 	{"keys are overwritten by a backup", "internal/topology/plan_restore.go",
 		"(m.Keys > 0 || m.Pinned)", "m.Pinned",

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -31,6 +32,7 @@ const (
 const chooser = `package %s
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -99,8 +101,11 @@ func plantAll(t *testing.T, folder string, mutants []mutant) map[string]string {
 			t.Fatal(err)
 		}
 		if planted[name], err = plant(string(source), all); err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if t.Failed() {
+		t.FailNow()
 	}
 	return planted
 }
@@ -136,10 +141,11 @@ func plant(source string, mutants []mutant) (string, error) {
 			written = from
 		}
 	}
+	var errs []error
 	for _, m := range mutants {
 		if places[m.name] != 1 {
-			return "", fmt.Errorf("%q has %d places where its old text is once in a function", m.name, places[m.name])
+			errs = append(errs, fmt.Errorf("%q has %d places where its old text is once in a function", m.name, places[m.name]))
 		}
 	}
-	return planted.String() + source[written:], nil
+	return planted.String() + source[written:], errors.Join(errs...)
 }
