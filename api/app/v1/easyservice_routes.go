@@ -55,7 +55,7 @@ type ParentRef struct {
 	SectionName string `json:"sectionName,omitempty"`
 }
 
-// Metrics says where the pods show their metrics, and has them scraped.
+// Metrics says where the pods serve their metrics, and has them scraped.
 type Metrics struct {
 	// port: the name of a port of spec.ports.
 	// +required

@@ -113,7 +113,7 @@ type MemcachedSpec struct {
 	TLS *MemcachedTLS `json:"tls,omitempty"`
 
 	// auth of applications, by the ASCII protocol (memcached -Y). Default: none,
-	// anyone who reaches a node may use it.
+	// any client that reaches a node may use it.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication"
 	Auth *MemcachedAuth `json:"auth,omitempty"`
@@ -135,7 +135,7 @@ type MemcachedSpec struct {
 	Metrics *MemcachedMetrics `json:"metrics,omitempty"`
 
 	// networkPolicy says who may connect. The proxy may, and with tls the operator,
-	// anyone who is chosen. Default: anyone who can reach the pods.
+	// whatever is chosen. Default: every client that can reach the pods.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network Policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	NetworkPolicy *commonv1.NetworkPolicy `json:"networkPolicy,omitempty"`

@@ -10,7 +10,7 @@ import (
 type RedisNodeState string
 
 const (
-	// RedisFenced : follows no one and takes no writes; how every server starts.
+	// RedisFenced : follows no server and takes no writes; how every server starts.
 	RedisFenced RedisNodeState = "Fenced"
 	// RedisSyncing : follows the master and has not caught up.
 	RedisSyncing RedisNodeState = "Syncing"

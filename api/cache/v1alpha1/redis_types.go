@@ -128,8 +128,8 @@ type RedisSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exposure"
 	Service RedisService `json:"service,omitzero"`
 
-	// networkPolicy says who may connect to the servers, next to each other and the
-	// operator. Default: everybody.
+	// networkPolicy says who may connect to the servers, in addition to each other
+	// and the operator. Default: everybody.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	NetworkPolicy *commonv1.NetworkPolicy `json:"networkPolicy,omitempty"`

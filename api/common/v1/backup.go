@@ -127,7 +127,7 @@ type BackupOptions struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Retention *BackupRetention `json:"retention,omitempty"`
 
-	// suspend keeps new attempts from start. Scheduled times that pass meanwhile are skipped and do not count as missed.
+	// suspend keeps new attempts from starting. Scheduled times that pass meanwhile are skipped and do not count as missed.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Suspend bool `json:"suspend,omitempty"`

@@ -116,8 +116,8 @@ const (
 	ReasonResizing = "Resizing"
 	// ReasonResized : every volume is as large as asked for.
 	ReasonResized = "Resized"
-	// ReasonOperatorCannotReachPods : no server answers the operator, which says
-	// nothing of the servers: none is promoted over or deleted.
+	// ReasonOperatorCannotReachPods : no server answers the operator, which proves
+	// nothing about the servers: none is promoted over or deleted.
 	ReasonOperatorCannotReachPods = "OperatorCannotReachPods"
 	// ReasonReplicasInSync : enough replicas follow that one has every confirmed write.
 	ReasonReplicasInSync = "ReplicasInSync"
@@ -129,7 +129,7 @@ const (
 	ReasonPasswordsAccepted = "PasswordsAccepted"
 	// ReasonPasswordsOverlap : the passwords before are accepted, too; for a Redis the message says until when.
 	ReasonPasswordsOverlap = "PasswordsOverlap"
-	// ReasonRotating : the nodes are being informed the passwords.
+	// ReasonRotating : the nodes are being sent the passwords.
 	ReasonRotating = "Rotating"
 	// ReasonPasswordRefused : a node will not change its passwords.
 	ReasonPasswordRefused = "PasswordRefused"
@@ -140,7 +140,7 @@ const (
 	ReasonLockedOut = "LockedOut"
 	// ReasonSettingsApplied : the servers run with what the spec says.
 	ReasonSettingsApplied = "SettingsApplied"
-	// ReasonApplyingSettings : running servers are being informed; the message names the fields.
+	// ReasonApplyingSettings : running servers are being sent the settings; the message names the fields.
 	ReasonApplyingSettings = "ApplyingSettings"
 	// ReasonCertificatesLoaded : every node uses what the Secret says.
 	ReasonCertificatesLoaded = "CertificatesLoaded"
@@ -165,7 +165,7 @@ const (
 	ReasonRestartBlocked = "RestartBlocked"
 	// ReasonEvictionBlocked : PodDisruptionBudgets keep a pod from being recreated; the message names them, and the way out.
 	ReasonEvictionBlocked = "EvictionBlocked"
-	// ReasonRecordLost : status.membership is not there, and members' data is; or, of an EtcdRestore, nothing is recorded of what it started.
+	// ReasonRecordLost : status.membership is gone, and members' data is there; or it is not recorded what an EtcdRestore has started.
 	ReasonRecordLost = "RecordLost"
 	// ReasonPeerSecretsLost : the Secrets by which the members trust each other are gone; the message says the way out.
 	ReasonPeerSecretsLost = "PeerSecretsLost"
@@ -237,7 +237,7 @@ const (
 	ReasonMasterLost = "MasterLost"
 	// ReasonMasterCutOff : the operator reached the master, and its replicas did not.
 	ReasonMasterCutOff = "MasterCutOff"
-	// ReasonRecovering : no process was left that ran with the master's history; the volumes shown whose data is the latest.
+	// ReasonRecovering : no process was left that ran with the master's history; the volumes showed whose data is the latest.
 	ReasonRecovering = "Recovering"
 	// ReasonDatasetLost : no volume held any key. The set started again, empty.
 	ReasonDatasetLost = "DatasetLost"

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// EtcdAuth says where the applications' password comes from. etcd then serves no one who has not logged in.
+// EtcdAuth says where the applications' password comes from. etcd then serves no client that has not logged in.
 type EtcdAuth struct {
 	// secretName of a Secret whose key "password" holds the applications' password, of at most 72 bytes. Applications read user
 	// and password from the Secret <name>-binding. A change of the password arrives there with another user, once etcd lets that

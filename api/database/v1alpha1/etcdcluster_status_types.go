@@ -6,7 +6,7 @@ import (
 )
 
 // EtcdMembership is the record of who is a member. It is saved before each change that it speaks of, so that an operator
-// that starts over continues where another one stopped.
+// that starts continues where another one stopped.
 type EtcdMembership struct {
 	// token that keeps the members apart from those of every other cluster, when they meet for the first time.
 	Token string `json:"token"`
@@ -61,7 +61,7 @@ type EtcdRecordedMember struct {
 	// +optional
 	ClaimUID types.UID `json:"claimUID,omitempty"`
 
-	// startedBy is the UID of the only pod that may start with an empty data directory; empty until it was asked to.
+	// startedBy is the UID of the only pod that may start with an empty data directory; empty until one was permitted to.
 	// +optional
 	StartedBy types.UID `json:"startedBy,omitempty"`
 
@@ -97,7 +97,7 @@ type EtcdMembershipChange struct {
 
 // EtcdLogin is the record of who may log in.
 type EtcdLogin struct {
-	// required is true once etcd serves no one who has not logged in, and none but the operator's users may do everything.
+	// required is true once etcd serves no client that has not logged in, and none but the operator's users may do everything.
 	// +optional
 	Required bool `json:"required,omitempty"`
 

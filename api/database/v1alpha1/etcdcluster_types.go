@@ -86,7 +86,7 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS"
 	TLS *EtcdTLS `json:"tls,omitempty"`
 
-	// auth of clients. Default: none, anyone who can connect can read, write and change members. It cannot be added or dropped
+	// auth of clients. Default: none, any client that can connect can read, write and change members. It cannot be added or dropped
 	// later.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication"
@@ -103,8 +103,8 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// networkPolicy says who may connect to the members, next to each other and the operator. Default: everybody. A change
-	// takes no new pods.
+	// networkPolicy says who may connect to the members, in addition to each other and the operator. Default: everybody.
+	// A change takes no new pods.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	NetworkPolicy *commonv1.NetworkPolicy `json:"networkPolicy,omitempty"`
@@ -121,7 +121,7 @@ type EtcdClusterSpec struct {
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storage.storageClassName cannot change"
 type EtcdStorage struct {
 	// size of each member's volume, from 64Mi on. It should be twice the quota and more: a defragmentation writes all data
-	// again before it drops the old. It can grow, where the storage class allows it; what was refused can be taken back.
+	// once more before it drops the old. It can grow, where the storage class allows it; what was refused can be taken back.
 	// A volume never shrinks.
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}') && quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.size is a quantity from 64Mi on"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
