@@ -67,7 +67,7 @@ func redisSource(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) (source, strin
 	case !meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionAvailable):
 		return source{}, what + unavailable(r.Status.Conditions)
 	case r.Status.Replication == nil:
-		return source{}, what + "has no master recorded yet"
+		return source{}, what + "has no recorded master yet"
 	}
 	found := source{kind: "Redis", uid: r.UID, replicationID: r.Status.Replication.ReplID, dataset: dataset(r.Status.DatasetEpoch),
 		tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources}

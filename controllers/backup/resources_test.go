@@ -277,7 +277,7 @@ func TestRedisSource(t *testing.T) {
 	}
 	unrecorded := r.DeepCopy()
 	unrecorded.Status.Replication = nil
-	if _, notReady := redisSource(unrecorded, set); !strings.Contains(notReady, "no master recorded") {
+	if _, notReady := redisSource(unrecorded, set); !strings.Contains(notReady, "no recorded master") {
 		t.Error(notReady)
 	}
 	r.Status.Conditions[0].Status = metav1.ConditionFalse

@@ -89,7 +89,7 @@ func (f *fleet) doEvictPod(ctx context.Context, s membership.Step) error {
 	return f.evictPod(ctx, s.Member)
 }
 
-// outcome is what people are informed of a step, and its error if it failed.
+// outcome is what users are shown of a step, and its error if it failed.
 func outcome(s membership.Step, err error) (membership.Step, error) {
 	var blocked *evictionBlockedError
 	switch {
@@ -223,20 +223,20 @@ func (f *fleet) anyVoter() (server, error) {
 	return nil, errors.New("no voter answers")
 }
 
-// missingPermits are the permits of pods that have not been reported yet how to start, by the pod's name. One whose server answers
+// missingPermits are the permits of pods that have not been given one yet, by the pod's name. One whose server answers
 // has been given enough, as etcd goes by its log from then on; but the log must be there when its container restarts, so it is
-// informed once more when the member was seen to run.
+// given another one when the member was seen to run.
 func missingPermits(s membership.Situation) map[string]string {
 	permits := map[string]string{}
 	for _, m := range s.Members {
-		permit, reported := s.Permit(m), m.Pod.Permit
-		if permit == "" || permit == reported || m.Pod.Deleting {
+		permit, former := s.Permit(m), m.Pod.Permit
+		if permit == "" || permit == former || m.Pod.Deleting {
 			continue
 		}
-		if reported != "" && m.IsOfFormerMember() {
+		if former != "" && m.IsOfFormerMember() {
 			continue // it is deleted, or the record is older than what runs
 		}
-		if before, ok := membership.ParsePermit(reported); !ok || !m.View.Answered || m.Record.Ran && !before.Ran {
+		if before, ok := membership.ParsePermit(former); !ok || !m.View.Answered || m.Record.Ran && !before.Ran {
 			permits[m.Name] = permit
 		}
 	}

@@ -129,7 +129,7 @@ func restoredItem(item *commonv1.BackupItem) *databasev1alpha1.EtcdRestoredBacku
 		ServerVersion: item.ServerVersion}
 }
 
-// unusableBackup says why a member could not start with the backup that it was asked to, until it has started.
+// unusableBackup says why a member could not start with the backup that its permit names, until it has started.
 func unusableBackup(c corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) string {
 	if ended == nil || ptr.Deref(c.Started, false) || ended.ExitCode != launcher.ExitUnusable {
 		return ""

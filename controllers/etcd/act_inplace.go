@@ -56,7 +56,7 @@ func (f *fleet) fetchOfSource(source types.UID) membership.Fetch {
 	return f.Fetch
 }
 
-// observeRestores says which EtcdRestore may start, and what the pods of backups are for.
+// observeRestores finds which EtcdRestore may start, and what the pods of backups are for.
 func (p *pass) observeRestores() {
 	current := p.situation().Source()
 	waits := slices.ContainsFunc(p.in.requests, func(one databasev1alpha1.EtcdRestore) bool { return awaitsItsReport(p.cluster, &one) })
@@ -77,8 +77,8 @@ func (p *pass) observeRestores() {
 	}
 }
 
-// awaitsItsReport reports whether an EtcdRestore was carried out last and has not been reported so yet. The next one would take its place
-// in the status, from which it is reported.
+// awaitsItsReport reports whether an EtcdRestore was carried out last and its own status does not say so yet. The next one would take
+// its place in the status of the EtcdCluster, from which it is read.
 func awaitsItsReport(cluster *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
 	last := cluster.Status.LastRestore
 	return last != nil && last.RestoreUID == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !r.HasEnded()

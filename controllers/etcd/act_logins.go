@@ -39,7 +39,7 @@ func (p *pass) readLogins(ctx context.Context) (l config.Logins, err error) {
 		conditions.SetSecretUnusable(&p.cluster.Status.Conditions, p.cluster.Generation, commonv1.ConditionCredentialsInSync,
 			passwords.SecretField, l.Problem, "")
 		return l, converge.Invalid(passwords.SecretField, "%s", l.Problem)
-	case err != nil: // what is known continues
+	case err != nil: // what is known remains
 		log.FromContext(ctx).Error(err, passwords.SecretField)
 		l.IsUnread = true
 	}

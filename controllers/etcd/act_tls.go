@@ -58,7 +58,7 @@ type certificateUsage struct {
 	shown []byte // the certificate that it has shown last
 }
 
-// open connects to the server of a pod that was asked to start. It is asked by TLS if it serves clients by that: the certificate
+// open connects to the server of a pod that was permitted to start. It is asked by TLS if it serves clients by that: the certificate
 // must name the member, and what it shows is noted.
 func (p *pass) open(pod *corev1.Pod) (server, error) {
 	login := p.in.logins.Token(p.clock.Now)

@@ -29,7 +29,7 @@ type effects interface {
 	deletePod(ctx context.Context, name string, asSeen bool) error
 	// evictPod does the same if the budget has one to spare; else it returns errNoneToSpare, or an evictionBlockedError.
 	evictPod(ctx context.Context, name string) error
-	// writePermit reports a pod that it may start, and how, if its volume is that of the claim that was looked at. The claim then
+	// writePermit writes on a pod that it may start, and how, if its volume is that of the claim that was looked at. The claim then
 	// says that it has data.
 	writePermit(ctx context.Context, name, permit string, claim types.UID) error
 	// createFetchPod makes the pod that fetches the backup which the cluster starts with. One of ours that is there is taken.
@@ -112,7 +112,7 @@ func (a *apiEffects) writePermit(ctx context.Context, name, permit string, claim
 		patch := ctrlclient.MergeFromWithOptions(&a.in.pods[i], ctrlclient.MergeFromWithOptimisticLock{})
 		err := a.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager))
 		if ctrlclient.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("showing pod %q to start: %w", name, err)
+			return fmt.Errorf("permitting pod %q to start: %w", name, err)
 		}
 	}
 	return nil
@@ -130,7 +130,7 @@ func (a *apiEffects) markClaim(ctx context.Context, pod string, want types.UID) 
 		return fmt.Errorf("reading the claim of pod %q: %w", pod, err)
 	}
 	if claim.UID != want {
-		return fmt.Errorf("showing pod %q to start: the cache is behind at PersistentVolumeClaim %q", pod, claim.Name)
+		return fmt.Errorf("permitting pod %q to start: the cache is behind at PersistentVolumeClaim %q", pod, claim.Name)
 	}
 	token := a.cluster.Status.Membership.Token
 	if claim.Annotations[config.AnnotationData] == token {

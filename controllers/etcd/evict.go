@@ -49,7 +49,7 @@ func (a *apiEffects) evictPod(ctx context.Context, name string) error {
 		exactly.ResourceVersion = nil
 		err := a.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &exactly}})
 		switch {
-		case apierrors.IsTooManyRequests(err): // as a drain is reported
+		case apierrors.IsTooManyRequests(err): // the reply that a drain gets, too
 			if a.known.noteRefusal(*exactly.UID, a.clock.Now()) < evictionPatience {
 				return errNoneToSpare
 			}
@@ -62,7 +62,7 @@ func (a *apiEffects) evictPod(ctx context.Context, name string) error {
 }
 
 // isServerError reports whether the API server says that it cannot do it. So it answers where several budgets choose a pod
-// (pkg/registry/core/pod/storage/eviction.go), and gives no reason that shows this from its own failures.
+// (pkg/registry/core/pod/storage/eviction.go), and gives no reason that distinguishes this from its own failures.
 func isServerError(err error) bool {
 	var answer apierrors.APIStatus
 	return errors.As(err, &answer) && answer.Status().Code == http.StatusInternalServerError

@@ -43,7 +43,7 @@ func TestAnEvictionThatIsBlockedIsExplained(t *testing.T) {
 		budgets []ctrlclient.Object
 		answer  error
 		asked   []time.Duration // when, since the first time
-		want    membership.Step // what people are informed of the last; the zero Step of an error
+		want    membership.Step // what users are shown of the last; the zero Step of an error
 		says    string
 	}{
 		{"two budgets", []ctrlclient.Object{own, other, foreign}, tooManyBudgets(), []time.Duration{0},

@@ -101,8 +101,8 @@ func (i *inputs) recallTemplate() {
 	}
 }
 
-// listPods returns the pods of the members: those of the StatefulSet, and those that one recreated is yet to take back. Others under
-// our labels are no one's.
+// listPods returns the pods of the members: those of the StatefulSet, and those that a recreated one is yet to take back. Others under
+// our labels are no members'.
 func (p *pass) listPods(ctx context.Context) ([]corev1.Pod, error) {
 	all, err := p.ListPods(ctx, p.cluster, config.AppName)
 	var own []corev1.Pod
@@ -118,8 +118,8 @@ func (p *pass) listPods(ctx context.Context) ([]corev1.Pod, error) {
 	return own, err
 }
 
-// isRecorded reports whether a pod was permitted to start as the member that is recorded under its name. Such a pod is the member's
-// anyone who the cache says it belongs to.
+// isRecorded reports whether a pod was permitted to start as the member that is recorded under its name. Such a pod is the member's,
+// whatever owner the cache names.
 func (p *pass) isRecorded(pod *corev1.Pod) bool {
 	permit, permitted := membership.ParsePermit(pod.Annotations[config.AnnotationPermit])
 	return permitted && permit.Pod == string(pod.UID) && p.cluster.Status.Membership != nil &&

@@ -33,7 +33,7 @@ var memberships = []mutant{
 		"|| voters < int(s.Size)", "",
 		"TestPlan/E5: of two voters no pod goes"},
 	{"a cluster is restarted over data", "../etcd/internal/membership/plan_form.go",
-		"len(reported) > 0 {", "len(reported) > 9 {",
+		"len(permitted) > 0 {", "len(permitted) > 9 {",
 		"TestPlan/a record that is gone is not restarted over data"},
 	{"members change while one is silent", "../etcd/internal/membership/plan.go",
 		"return Step{Do: Wait, Message: \"waiting for \" + strings.Join(NamesOf(unwell), \", \"), RequeueAfter: ShortRequeue}, true",

@@ -146,7 +146,7 @@ var verdicts = []mutant{
 		"if len(usurpers) > 0 {", "if len(usurpers) > 99 {",
 		"TestPlan/a second master is fenced before anything else"},
 	{"a blind operator acts", "internal/topology/plan.go",
-		"if s.reachesNoOne() {", "if s.reachesNoOne() && s.Hibernate {",
+		"if s.reachesNoServer() {", "if s.reachesNoServer() && s.Hibernate {",
 		"TestBlind"},
 }
 

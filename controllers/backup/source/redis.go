@@ -64,7 +64,7 @@ func checkSourceUID(from backup.Source, dir string) error {
 }
 
 // openNodes connects to all servers, and returns those that answer: there must be exactly one master among them. A master that was
-// replaced while it hung may still call itself a master until another server shows it, and the next master may have died in the
+// replaced while it hung may still call itself a master until another server proves otherwise, and the next master may have died in the
 // meantime. The former master is recognized by its history.
 func openNodes(ctx context.Context, from backup.Source, as login) (nodes []*redisNode, err error) {
 	if len(from.Endpoints) > maxRedisNodes {

@@ -23,7 +23,7 @@ type remembered[T any] struct {
 }
 
 // Lock returns what is known of the object, for the caller alone until it calls unlock. All objects share the lock, so
-// anyone who has it must not wait for anybody.
+// a caller that has it must not wait for anything.
 func (m *Memory[T]) Lock(owner client.Object) (known *T, unlock func()) {
 	m.mu.Lock()
 	key := client.ObjectKeyFromObject(owner)

@@ -21,7 +21,7 @@ func ask(url string, security *tls.Config) ([]byte, error) {
 	client := &http.Client{
 		Timeout:       askLimit,
 		Transport:     &http.Transport{TLSClientConfig: security, DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it is asked, and no one else
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // only this server is asked
 	}
 	response, err := client.Get(url)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// The ports of a server that makes its member a cluster of one: others than a member's, so that anyone who asks for that one
-	// finds no one.
+	// The ports of a server that makes its member a cluster of one: others than a member's, so that a client that looks for the
+	// member finds no server.
 	forcedClientPort, forcedPeerPort, forcedMetricsPort = 12379, 12380, 12381
 	// forceLimit bounds the time that it takes. A server reads its whole log first.
 	forceLimit = 10 * time.Minute
@@ -27,7 +27,7 @@ func forcedMarker(volume, data string) string { return volume + "/forced-" + dat
 
 // forceOnce makes the member a cluster of one, if this recovery has not done so yet. A server that did so and was served from
 // would do it again when its container restarts, and drop members that were added since. So it is done by a server that
-// no one reaches, and saved before one is started that serves. Killed between the two, it is done again: no one was served, so
+// no client reaches, and saved before one is started that serves. Killed between the two, it is done again: no client was served, so
 // nothing is dropped that anybody relies on.
 func forceOnce(command []string, permit Permit, at Paths) error {
 	marker := forcedMarker(at.Data, permit.Data)
@@ -92,7 +92,7 @@ func awaitCluster(metrics string, asked <-chan os.Signal, ended <-chan struct{})
 			return errors.New("it was asked to end")
 		case <-limit:
 			return fmt.Errorf("it took longer than %s", forceLimit)
-		case <-time.After(pollInterval): // the server shows no one
+		case <-time.After(pollInterval): // the server does not notify
 			if hasMajority(metrics) {
 				return nil
 			}

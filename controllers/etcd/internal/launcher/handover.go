@@ -12,7 +12,7 @@ const metricsAddress = "127.0.0.1:2381"
 // on until the operator has moved the lead to another: that takes a tenth of the time of an election.
 func awaitHandover(address string, limit time.Duration) {
 	for end := time.Now().Add(limit); time.Now().Before(end) && leads(address); { //nolint:forbidigo // a program of its own
-		time.Sleep(pollInterval) //nolint:forbidigo // the server shows no one when it hands the lead on
+		time.Sleep(pollInterval) //nolint:forbidigo // the server does not notify when it hands the lead on
 	}
 }
 

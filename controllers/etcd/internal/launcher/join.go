@@ -18,7 +18,7 @@ import (
 // URL: that of another member, if one was added in its place, or one that has run already, whose promises an empty log breaks.
 //
 // A dataLostError is for good: the member has started once, so what it wrote is lost. Any other error may pass. No peer may
-// answer yet, and one that lags behind may not know of the member, or know one earlier: etcd might ask that very peer, so
+// answer yet, and one that lags behind may not know of the member, or know an earlier one: etcd might ask that very peer, so
 // all that answer must know the member. If they never do the operator has removed the member, and deletes the pod.
 func mayJoin(command []string, permit Permit, at Paths) error {
 	if permit.MemberID == "" {

@@ -39,7 +39,7 @@ const (
 	// HandoverCommand is the first argument that has Main wait until the server of this pod does not lead.
 	HandoverCommand = "await-handover"
 
-	// ExitFailed is the exit code of a program that could not do what it was reported.
+	// ExitFailed is the exit code of a program that could not do what it was asked to.
 	ExitFailed = 125
 	// ExitDataLost is the exit code of a start that was to continue with data which is not there.
 	ExitDataLost = 124
@@ -145,7 +145,7 @@ func awaitStart(command []string, at Paths) (Permit, error) {
 			said = err.Error()
 			_, _ = io.WriteString(os.Stderr, "mainstay: "+what+said+"\n")
 		}
-		time.Sleep(pollInterval) //nolint:forbidigo // the peers show no one what they learn
+		time.Sleep(pollInterval) //nolint:forbidigo // the peers do not notify
 	}
 }
 
@@ -169,7 +169,8 @@ func awaitPermit(file, pod string) (Permit, error) {
 
 // checkData returns a dataLostError if a member that started before does not find its data: its volume was replaced or emptied.
 // Starting again under its ID would break the promises that it made with that data. A fresh member gets an empty directory,
-// whose being there says from then on that the volume is the same; what former members have left is dropped, also where it continues.
+// whose being there says from then on that the volume is the same; what former members have left is dropped, also when the
+// member continues.
 func checkData(permit Permit, at Paths) error {
 	directory, started := at.Data+"/"+permit.Data, at.Program+"/started-"+permit.Data // the latter in the pod, not on the volume
 	switch _, err := os.Stat(directory); {
@@ -209,7 +210,7 @@ func dropFormer(permit Permit, at Paths) error {
 	return nil
 }
 
-// hasLog reports whether etcd would find a log in a data directory, by which it decides whether it continues or starts
+// hasLog reports whether etcd would find a log in a data directory, by which it decides whether it continues or starts a new log
 // (server/storage/wal, Exist).
 func hasLog(directory string) (bool, error) {
 	entries, err := os.ReadDir(directory + "/member/wal")

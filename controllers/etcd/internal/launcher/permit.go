@@ -2,7 +2,7 @@
 // is copied into each pod, so it imports as little as it can.
 package launcher
 
-// Permit is what the operator reports a pod when it may start; in JSON, as an annotation of the pod.
+// Permit is what the operator writes on a pod that may start: an annotation, in JSON.
 type Permit struct {
 	// Pod is the UID of the pod that it is for: another pod of the same name must not follow it.
 	Pod string `json:"pod"`
@@ -35,7 +35,7 @@ type Restore struct {
 	// Item is the name of the backup, and SHA256 the sum of its data in the store.
 	Item   string `json:"item"`
 	SHA256 string `json:"sha256"`
-	// RevisionBump is by how much the revisions are raised, and those earlier marked as compacted, so that clients earlier
+	// RevisionBump is by how much the revisions are raised, and the earlier ones marked as compacted, so that earlier clients
 	// notice; 0 for a new cluster.
 	RevisionBump uint64 `json:"revisionBump,omitempty"`
 }

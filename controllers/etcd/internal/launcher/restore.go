@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// restoreRetryLimit is for how long a backup is asked for in vain before the container ends, which reports the operator why.
+	// restoreRetryLimit is for how long a backup is asked for in vain before the container ends, with the reason for the operator.
 	restoreRetryLimit = time.Minute
 	// LogSpace is what the log of a member takes on its volume from its start, in bytes (server/storage/wal, SegmentSizeBytes).
 	LogSpace = 64_000_000
@@ -23,7 +23,7 @@ type unusableError struct{ error }
 
 func (u unusableError) Unwrap() error { return u.error }
 
-// errNotFetched is no failure: the operator shows itself what keeps it from fetching the backup.
+// errNotFetched is no failure: what keeps the operator from fetching the backup, it reports itself.
 var errNotFetched = errors.New("the operator has not fetched it yet")
 
 // workDir is where a backup is restored, next to the data directory that it is then moved to. What is left there of a restore that

@@ -125,12 +125,12 @@ func (s Situation) former() []Member {
 	return s.Where(func(m Member) bool { return m.Pod.Permit != "" && m.IsOfFormerMember() })
 }
 
-// mayStart reports whether a member may be asked to start with the backup: not while a former one may run next to it.
+// mayStart reports whether a member may be permitted to start with the backup: not while a former one may run as well.
 func (s Situation) mayStart(m Member) bool {
 	return !s.startsWithBackup(m.Record) || len(s.former()) == 0
 }
 
-// restoreOf reports the launcher of the backup that a member starts with; nil if it starts with none.
+// restoreOf is the backup that a member starts with, for its launcher; nil if it starts with none.
 func (s Situation) restoreOf(one *databasev1alpha1.EtcdRecordedMember) *launcher.Restore {
 	if !s.startsWithBackup(one) {
 		return nil

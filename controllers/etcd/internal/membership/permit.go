@@ -7,7 +7,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 )
 
-// Permit is what a pod is informed when it may start; empty while it may not. A pod that is not recorded may not. Only the
+// Permit is what is written on a pod that may start; empty while it may not. A pod that is not recorded may not. Only the
 // one that the record names may start with an empty data directory: any other finds the member's data, or does not start. What
 // is on another volume may be an earlier copy, so nothing starts there, nor on one that is not known yet.
 func (s Situation) Permit(m Member) string {

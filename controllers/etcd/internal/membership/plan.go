@@ -30,14 +30,14 @@ func (s Situation) Plan() Step {
 		return s.formOrBlock()
 	}
 	for _, decide := range []func() (Step, bool){
-		s.stopFormer,                // a restore is recorded: anyone who runs with the earlier data is no member any more
+		s.stopFormer,                // a restore is recorded: a server that runs with the earlier data is no member any more
 		s.prepareRestore,            // it may be what is needed, whatever else is wrong
 		s.adoptMembers,              // what runs and is listed is right, and the record may be older than that
-		s.deletePodsOfFormerMembers, // a pod that was asked to start as an earlier member must not continue
-		s.startMembers,              // anyone who is recorded must run before anything is asked of the cluster
+		s.deletePodsOfFormerMembers, // a pod that was permitted to start as an earlier member must not continue
+		s.startMembers,              // each recorded member must run before anything is asked of the cluster
 		s.followPatch,               // it may repair an image that no server runs with
 		s.restartFailing,            // a template that no server runs with must be repaired before a majority is asked for
-		s.formAgain,                 // no one can form what no one has the data of
+		s.formAgain,                 // no member can form a cluster whose data none has
 		s.serveBackup,               // without it the first member of a new cluster has nothing to start with
 		s.recordIDs,                 // from here on, members are known by their IDs
 		s.finishRecovery,            // of a majority that was lost: until it has ended, there is none
@@ -49,11 +49,11 @@ func (s Situation) Plan() Step {
 		s.blockOnUnknownMembers,     // members that somebody else added count for the majority: a human must decide
 		s.finishChange,              // one change at a time: the one under way comes first
 		s.forgetRemoved,             // somebody removed it by etcd's own means: a new one takes its place
-		s.removeUnrecorded,          // an operator that was stopped and woke may have added it: no one is to rely on it
+		s.removeUnrecorded,          // an operator that was stopped and woke may have added it: nothing is to rely on it
 		s.replaceLost,               // a member without its data is the only one that is replaced while it does not answer
 		s.replaceCorrupt,            // data that differs stops all writes
 		s.disarmFormer,              // so does the alarm of a member that is gone
-		s.removeUnwellSurplus,       // anyone who is not wanted must hold up nothing
+		s.removeUnwellSurplus,       // a member that is not wanted must hold up nothing
 		s.waitForMembers,            // nothing below is done while a member does not answer
 		s.promoteLearners,           // a learner adds nothing to the majority yet
 		s.freeSpace,                 // a quota that is exceeded stops all writes
@@ -73,7 +73,7 @@ func (s Situation) Plan() Step {
 }
 
 // rest is the step when there is nothing to do. Members that were just started agree on a version within seconds, as their leader asks
-// for it every few, and nothing reports the operator: until then it looks again soon.
+// for it every few, and nothing notifies the operator: until then it looks again soon.
 func (s Situation) rest() Step {
 	next := Step{Do: Idle}
 	if len(s.Where(func(m Member) bool { return m.Record != nil && m.View.ClusterVersion != m.View.Version.MinorString() })) > 0 {

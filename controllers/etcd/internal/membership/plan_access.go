@@ -13,14 +13,14 @@ import (
 // Access is who may log in, by what a pass has asked. It has no password.
 type Access struct {
 	Known     bool     // etcd was asked, and has answered all below, but for what is read from our own Secret
-	Required  bool     // it serves no one who has not logged in
+	Required  bool     // it serves no client that has not logged in
 	HasRole   bool     // that of applications
 	Refused   []string // users of ours that it does not let in, or with another role, in the order in which they are to be set
-	Intruders []string // users earlier that may do everything, or have a name of ours; asked only before a login is required
+	Intruders []string // users of previous data that may do everything, or have a name of ours; asked only before a login is required
 	LockedOut bool     // it does not take the operator's token
 	// Published is the applications' user in the Secret <name>-binding, as it was read; empty if there is none.
 	Published string
-	// Wanted is the applications' user to be published, which is recorded before; empty for no one.
+	// Wanted is the applications' user to be published, which is recorded before; empty for none.
 	Wanted string
 	// IsOver is whether the time is over for which the former user of the applications is let in.
 	IsOver bool
@@ -59,8 +59,8 @@ func (s Situation) blockWhileLockedOut() (Step, bool) {
 		who, s.SystemName(), s.SystemName())}, true
 }
 
-// requireLogin brings who may log in where spec.auth wants it. A login is required once our own users are let in, and no one else
-// may do everything: the data may have users earlier. The applications have two users by turns, as a user has one password.
+// requireLogin brings who may log in where spec.auth wants it. A login is required once our own users are let in, and no other user
+// may do everything: the data may have users already. The applications have two users by turns, as a user has one password.
 func (s Situation) requireLogin() (Step, bool) {
 	access, record := s.Access, s.Login()
 	if !s.RequiresLogin {
@@ -73,7 +73,7 @@ func (s Situation) requireLogin() (Step, bool) {
 	case !access.HasRole:
 		return Step{Do: AddRole, User: "application", Message: "the role that applications have"}, true
 	case !record.Required && len(access.Intruders) > 0:
-		return Step{Do: DropUser, User: access.Intruders[0], Message: "it is earlier, and not the operator's"}, true
+		return Step{Do: DropUser, User: access.Intruders[0], Message: "it comes from previous data, and is not the operator's"}, true
 	case len(access.Refused) > 0:
 		return Step{Do: SetUser, User: access.Refused[0]}, true
 	case !access.Required:
@@ -95,9 +95,9 @@ func (s Situation) seesPublished() bool {
 // ApplicationUsers are those that applications log in as, by turns.
 var ApplicationUsers = []string{"application-a", "application-b"}
 
-// NextUser is the one that applications log in as next; empty for no one yet. published is the one in the Secret, empty if that is
-// lost, and isCurrent says whether its password is the wanted one. No one's password is changed who may be in use: while the user
-// before is still let in, the next change waits.
+// NextUser is the one that applications log in as next; empty for none yet. published is the one in the Secret, empty if that is
+// lost, and isCurrent says whether its password is the wanted one. The password of a user who may log in is not changed: while the
+// user before is still let in, the next change waits.
 func NextUser(record databasev1alpha1.EtcdLogin, published string, isCurrent bool) string {
 	other := ApplicationUsers[(slices.Index(ApplicationUsers, record.User)+1)%len(ApplicationUsers)] // of none recorded the first
 	switch {

@@ -29,11 +29,11 @@ func TestAccess(t *testing.T) {
 			"AddRole ", ""},
 		{"who may do everything and is not ours goes before a login is required", func(s *scene) {
 			s.login(Access{Known: true, HasRole: true, Refused: []string{"root"}, Intruders: []string{"x"}}, databasev1alpha1.EtcdLogin{})
-		}, "DropUser ", "it is earlier"},
+		}, "DropUser ", "it comes from previous data"},
 		{"and before that is recorded", func(s *scene) {
 			s.login(with(func(a *Access) { a.Intruders = []string{"x"} }), databasev1alpha1.EtcdLogin{})
 		},
-			"DropUser ", "it is earlier"},
+			"DropUser ", "it comes from previous data"},
 		{"our users are let in", func(s *scene) {
 			s.login(Access{Known: true, HasRole: true, Refused: []string{"root", "backup"}}, databasev1alpha1.EtcdLogin{})
 		}, "SetUser ", ""},

@@ -11,7 +11,7 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
-// patientAttempts is how often the fetch of a backup may fail before a human is informed: a store that does not answer once is no news.
+// patientAttempts is how often the fetch of a backup may fail before a human is asked for help: a store may fail to answer once.
 const patientAttempts = 2
 
 // fetchBackup has the backup fetched that a cluster starts with, and is not ok once it is there. No cluster is formed without it.
@@ -60,7 +60,7 @@ func (s Situation) isOfAnotherBackup(f Fetch, source types.UID) bool {
 }
 
 // judgeBackup refuses a backup that the members cannot load, that exceeds their quota, or that is not the recorded one. The pod has
-// refused a later version, too; but it was informed of a version, and this is the one that counts.
+// refused a later version, too; but it was given a version, and this is the one that counts.
 func (s Situation) judgeBackup(f Fetch, source types.UID) (Step, bool) {
 	item := *f.Item
 	from, err := ParseVersion(item.ServerVersion)
@@ -91,7 +91,7 @@ func exceedsQuota(rawSize, quota int64) bool {
 	return quota > 0 && rawSize > quota && rawSize-quota > quota/10
 }
 
-// serveBackup keeps the backup at hand until the first member has started with it, and says what keeps it from that.
+// serveBackup keeps the backup at hand until the first member has started with it, and reports what prevents that.
 func (s Situation) serveBackup() (Step, bool) {
 	first := s.Where(func(m Member) bool { return s.startsWithBackup(m.Record) && !m.View.Answered })
 	if len(first) == 0 {

@@ -8,13 +8,13 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// formOrBlock starts the first cluster of an object. Pods that were asked to start are those of a cluster whose record is gone, and
-// claims keep what a deleted object had: start another in its place would hide its data.
+// formOrBlock starts the first cluster of an object. Pods that were permitted to start are those of a cluster whose record is gone, and
+// claims keep what a deleted object had: starting another in its place would hide its data.
 func (s Situation) formOrBlock() Step {
-	if reported := s.Where(func(m Member) bool { return m.Pod.Permit != "" }); len(reported) > 0 {
+	if permitted := s.Where(func(m Member) bool { return m.Pod.Permit != "" }); len(permitted) > 0 {
 		return Step{Do: Block, Reason: commonv1.ReasonRecordLost, Message: fmt.Sprintf(
 			"status.membership is gone, and %s run with data: restore the object with its status, or delete it and its claims and make it again, "+
-				"which starts without that data", strings.Join(NamesOf(reported), ", "))}
+				"which starts without that data", strings.Join(NamesOf(permitted), ", "))}
 	}
 	if len(s.FormerData) > 0 {
 		return Step{Do: Block, Reason: commonv1.ReasonRecordLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
@@ -35,7 +35,7 @@ func (s Situation) form() Step {
 	return Step{Do: Form, Version: s.Wanted.String(), Image: s.imageFor(s.Wanted), Restore: s.toRestore()}
 }
 
-// FormingMembers are the names of those who start the cluster. One alone starts with a backup: the others get its data from that one.
+// FormingMembers are the members that start the cluster, by name. One alone starts with a backup: the others get its data from that one.
 func (s Situation) FormingMembers() []string {
 	var names []string
 	count := min(s.Size, formingMembers)
@@ -48,8 +48,8 @@ func (s Situation) FormingMembers() []string {
 	return names
 }
 
-// startMembers lets the pod of a member start that has none recorded: it is the only one that may start without data. One whose
-// volume goes with it would start for nothing: the next pod has another. Nor does one start that was asked to be another member.
+// startMembers lets the pod of a member start that has no recorded pod: it is the only one that may start without data. One whose
+// volume goes with it would start for nothing: the next pod has another. Nor does one start that was permitted to be another member.
 func (s Situation) startMembers() (Step, bool) {
 	for _, m := range s.Members {
 		switch {

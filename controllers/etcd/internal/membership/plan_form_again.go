@@ -15,7 +15,7 @@ const firstRevision = 1
 
 // formAgain starts a cluster once more that was not seen to form, if so many of its first members have lost their data that the
 // others cannot form it. The record does not say whether the members had met: the operator may have been away, and clients may
-// have written meanwhile. So it is done without asking only if no one that is left has a key. Once the IDs are recorded, this
+// have written meanwhile. So it is done without asking only if no member that is left has a key. Once the IDs are recorded, this
 // never happens again.
 func (s Situation) formAgain() (Step, bool) {
 	record := s.Status.Membership
@@ -39,7 +39,7 @@ func (s Situation) formAgain() (Step, bool) {
 	if len(holding) == 0 {
 		next := s.form()
 		if next.Do == Form {
-			next.Lost, next.Message = NamesOf(left), "the cluster was not seen to form, and no one has any data"
+			next.Lost, next.Message = NamesOf(left), "the cluster was not seen to form, and no member has any data"
 		}
 		return next, true
 	}

@@ -50,7 +50,7 @@ func (s Situation) adviseOnUnformed() string {
 	return advice + "; or delete this EtcdCluster, in which no server has run, and create it again"
 }
 
-// recorded are the recorded members.
+// recorded are the members in the record.
 func (s Situation) recorded() []Member {
 	return s.Where(func(m Member) bool { return m.Record != nil })
 }

@@ -8,10 +8,10 @@ import (
 
 func TestMayOrphanPods(t *testing.T) {
 	for _, c := range []struct {
-		name      string
-		arrange   func(*scene)
-		alongside Verb
-		want      bool
+		name    string
+		arrange func(*scene)
+		step    Verb
+		want    bool
 	}{
 		{"at rest", func(*scene) {}, Idle, true},
 		{"a full disk is what a larger volume repairs", func(s *scene) { s.silence(1) }, Block, true},
@@ -30,7 +30,7 @@ func TestMayOrphanPods(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene()
 			c.arrange(s)
-			if got := s.MayOrphanPods(Step{Do: c.alongside}); got != c.want {
+			if got := s.MayOrphanPods(Step{Do: c.step}); got != c.want {
 				t.Errorf("got %t", got)
 			}
 		})

@@ -37,7 +37,7 @@ func (s Situation) prepareRestore() (Step, bool) {
 }
 
 // bumpOver is by how much the revisions of a backup are raised, so that none that a client may have seen comes again: also where
-// another backup took the place of the data before, and no one answers now.
+// another backup took the place of the data before, and no server answers now.
 func (s Situation) bumpOver(revision int64) int64 {
 	seen := s.Other.Revision
 	for _, m := range s.Members {
@@ -77,7 +77,7 @@ func (s Situation) awaitRequest() (Step, bool) {
 	return s.awaitRoom()
 }
 
-// awaitRoom refuses a backup that the volume of the first member has no room for. While that member does not answer, no one knows: it
+// awaitRoom refuses a backup that the volume of the first member has no room for. While that member does not answer, this is unknown: it
 // is waited for, but not without a majority, as a restore may be the only way on.
 func (s Situation) awaitRoom() (Step, bool) {
 	if !s.HasStorage || s.Next.RawSize == 0 {

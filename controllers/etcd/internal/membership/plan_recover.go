@@ -13,7 +13,7 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
-// recoverMajority continues from the data of one member, or again without any, when a majority of the members has lost theirs and a
+// recoverMajority continues from the data of one member, or starts over without any, when a majority of the members has lost theirs and a
 // human has allowed it. A member that does not answer is not lost: its pod may come back with its data. What a human allows is
 // bound to what was seen, by a token.
 func (s Situation) recoverMajority() (Step, bool) {
@@ -111,9 +111,9 @@ func (s Situation) recovery() string {
 	return ""
 }
 
-// mayRecover reports whether the pod may be asked to start, by the recovery that is recorded. One that was asked
+// mayRecover reports whether the pod may be permitted to start, by the recovery that is recorded. One that was permitted
 // to do anything but take part in it may not, as its server may run with the members that are lost; nor may any while a server
-// of those that were given up may run next to it.
+// of those that were given up may still run.
 func (s Situation) mayRecover(m Member) bool {
 	if s.recovery() == "" {
 		return true
@@ -121,18 +121,18 @@ func (s Situation) mayRecover(m Member) bool {
 	return (m.Pod.Permit == "" || s.recovers(m)) && len(s.givenUp()) == 0
 }
 
-// recovers reports whether the pod was informed to take part in the recovery that is recorded.
+// recovers reports whether the pod was permitted to take part in the recovery that is recorded.
 func (s Situation) recovers(m Member) bool {
-	reported, _ := ParsePermit(m.Pod.Permit) // one that cannot be read says nothing
-	return reported.Force == s.recovery()
+	permit, _ := ParsePermit(m.Pod.Permit) // one that cannot be read says nothing
+	return permit.Force == s.recovery()
 }
 
-// givenUp are the members next to the one that a recovery continues from, while their pods may run.
+// givenUp are the members other than the one that a recovery continues from, while their pods may run.
 func (s Situation) givenUp() []Member {
 	return s.Where(func(o Member) bool { return o.Name != s.Status.Membership.Change.Name && o.Pod.Permit != "" })
 }
 
-// finishRecovery continues with a recovery that is recorded. All pods earlier are stopped. The next one of the member is asked
+// finishRecovery continues with a recovery that is recorded. All earlier pods are stopped. The next one of the member is asked
 // to make it a cluster of one, which it does once before anybody is served, and then serves (package launcher).
 func (s Situation) finishRecovery() (Step, bool) {
 	if s.recovery() == "" {
@@ -149,7 +149,7 @@ func (s Situation) finishRecovery() (Step, bool) {
 	}
 	for _, o := range former {
 		if !o.Pod.Deleting {
-			return Step{Do: DeletePod, Member: o.Name, Message: "it was asked to run with members that are lost", RequeueAfter: ShortRequeue}, true
+			return Step{Do: DeletePod, Member: o.Name, Message: "it was to run with members that are lost", RequeueAfter: ShortRequeue}, true
 		}
 	}
 	if len(former) == 0 && s.Listed && m.IsHealthy() {

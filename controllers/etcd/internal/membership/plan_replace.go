@@ -107,7 +107,7 @@ func (s Situation) removeUnrecorded() (Step, bool) {
 	return Step{Do: RemoveMember, Member: extra[0].Name, Message: "it is not recorded"}, true
 }
 
-// unlistedRecords are members recorded that etcd does not list, or in whose place it lists another that has never started: no
+// unlistedRecords are recorded members that etcd does not list, or in whose place it lists another that has never started: no
 // pod ever starts as that one.
 func (s Situation) unlistedRecords() []Member {
 	return s.Where(func(m Member) bool {

@@ -13,7 +13,7 @@ func (s Situation) adoptMembers() (Step, bool) {
 	return Step{}, false
 }
 
-// deletePodsOfFormerMembers deletes a pod that was asked to start as a member which is no longer recorded. A server that was
+// deletePodsOfFormerMembers deletes a pod that was permitted to start as a member which is no longer recorded. A server that was
 // removed ends by itself; one that still answers may be right, and the record wrong. So may one be that is silent, if etcd lists
 // it or cannot be asked.
 func (s Situation) deletePodsOfFormerMembers() (Step, bool) {
@@ -29,8 +29,8 @@ func (s Situation) deletePodsOfFormerMembers() (Step, bool) {
 	return Step{}, false
 }
 
-// IsOfFormerMember reports whether the pod was informed to start as another member than the recorded one.
+// IsOfFormerMember reports whether the pod was permitted to start as another member than the recorded one.
 func (m Member) IsOfFormerMember() bool {
-	permit, _ := ParsePermit(m.Pod.Permit) // one that cannot be read is no one's
+	permit, _ := ParsePermit(m.Pod.Permit) // one that cannot be read names no member
 	return m.Record == nil || permit.Data != m.Record.DataID
 }

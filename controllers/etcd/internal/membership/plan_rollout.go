@@ -84,7 +84,7 @@ func (s Situation) moveLeaderFrom(m Member) (Step, bool) {
 }
 
 // rollOutdated has the pod of one outdated member recreated, from the highest ordinal, the leader last. All members are well here.
-// Of three voters or more the budget spares one, anyone who asks first; a single one it spares to no one, so that pod is deleted.
+// Of three voters or more the budget spares one; a single one it never spares, so that pod is deleted.
 func (s Situation) rollOutdated() (Step, bool) {
 	if deleting := s.Where(func(m Member) bool { return m.Record != nil && m.Pod.Deleting }); len(deleting) > 0 {
 		return Step{Do: Wait, Message: "waiting for " + deleting[0].Name + " to be recreated", RequeueAfter: ShortRequeue}, true

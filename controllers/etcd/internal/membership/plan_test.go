@@ -52,12 +52,12 @@ func TestPlan(t *testing.T) {
 		{"one of three that has lost its data is replaced when the others have formed it", func(s *scene) { s.notFormed(0) },
 			"Wait ", "form the cluster; a-0 has lost its data"},
 		{"also if who is left has no key", func(s *scene) { s.notFormed(0, 1); s.Members[2].View = View{Waits: true, Index: 3, Revision: 1} },
-			"Form ", "no one has any data"},
+			"Form ", "no member has any data"},
 		{"or has not started", func(s *scene) {
 			s.notFormed(0, 1)
 			s.silence(2)
 			s.Members[2].Record.StartedBy, s.Members[2].Pod = "", Pod{}
-		}, "Form ", "no one has any data"},
+		}, "Form ", "no member has any data"},
 		{"not with a version that is not known", func(s *scene) { s.notFormed(0, 1, 2); s.WantedError = "it is not known" },
 			"Block ", "version: it is not known"},
 		{"not while who is left does not show", func(s *scene) { s.notFormed(0, 1); s.silence(2) },
@@ -370,7 +370,7 @@ func TestPlan(t *testing.T) {
 			s.notFormed(0, 1)
 			s.failToStart(2)
 			s.Members[2].Pod.Outdated = false
-		}, "Form ", "no one has any data"},
+		}, "Form ", "no member has any data"},
 		{"not when that is not proven", func(s *scene) {
 			s.HasStorage = false
 			s.notFormed(0, 1)

@@ -31,7 +31,7 @@ func (m Member) sees() string {
 	case m.IsHealthy() && !m.Pod.Deleting || m.Record == nil && m.Pod.UID == "":
 		return ""
 	case m.Record == nil:
-		return "pod " + m.Name + " is of no member recorded"
+		return "pod " + m.Name + " is of no recorded member"
 	case m.Pod.UID == "":
 		return m.Name + " has no pod"
 	case m.Pod.Deleting:

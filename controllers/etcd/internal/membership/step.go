@@ -27,7 +27,7 @@ type Step struct {
 	// members that are given up, with Recover; with Form, former members that have no data
 	Lost         []string
 	AsSeen       bool          // with DeletePod: only if nothing about the pod has changed since it was seen
-	Message      string        // asked to people
+	Message      string        // shown to users
 	Reason       string        // of the condition that reports it, with Block
 	RequeueAfter time.Duration // when to look again
 }

@@ -41,7 +41,7 @@ const (
 	AddRole             Verb = "AddRole"             // make the applications' role
 	SetUser             Verb = "SetUser"             // have etcd let a user in
 	DropUser            Verb = "DropUser"            // delete a user
-	RequireLogin        Verb = "RequireLogin"        // have etcd serve no one who has not logged in
+	RequireLogin        Verb = "RequireLogin"        // have etcd serve no client that has not logged in
 	RecordLogin         Verb = "RecordLogin"         // save that it does, and which user of the applications is published
 	WriteEntries        Verb = "WriteEntries"        // write entries without effect, until every member has dropped those
 )
@@ -59,7 +59,7 @@ type traits struct {
 	// phrase says to people what the step does, before the member; empty for a step that does nothing.
 	phrase string
 	// isRollout says that what was asked for is not everywhere yet while this is the next step. Maintenance leaves that as it is, as
-	// does another password, and of Block a human is informed.
+	// does another password, and Block is reported by itself.
 	isRollout bool
 	// changes says that the step changes what is decided next, so that another pass is due at once.
 	changes bool

@@ -69,7 +69,7 @@ func ParseVersion(text string) (Version, error) {
 
 // ResolveVersion returns the exact version that spec.version asks for. An empty text asks for what runs, and for the default
 // where nothing runs. A minor version asks for the patch of it that runs, and for the newest where none does: a release of the
-// operator that knows a newer one makes no pod again. The error says what is wrong with the field.
+// operator that knows a newer one recreates no pod. The error says what is wrong with the field.
 func ResolveVersion(text string, running Version) (Version, error) {
 	if text == "" {
 		if running != (Version{}) {
@@ -136,7 +136,7 @@ func (s Situation) Update() (Version, string) {
 }
 
 // imageFor returns the image to run a version with: the spec's, else the one that runs as long as the version stays, else the
-// operator's default. So a release of the operator that brings another image makes no pod again.
+// operator's default. So a release of the operator that brings another image recreates no pod.
 func (s Situation) imageFor(v Version) string {
 	switch {
 	case s.Image != "":

@@ -27,7 +27,7 @@ type World struct {
 	// FormerData are the claims in which a cluster of this name has left data that is not recorded.
 	FormerData []string
 	// Fetch is the pod of the backup that the cluster starts with, and Next that of the EtcdRestore that may start. Strays are those
-	// that no one needs any more.
+	// that are not needed any more.
 	Fetch, Next Fetch
 	Strays      []Fetch
 	// Request is the EtcdRestore that may start; nil if there is none.
@@ -44,7 +44,7 @@ type World struct {
 type Member struct {
 	Name   string
 	Record *databasev1alpha1.EtcdRecordedMember // nil if it is not recorded
-	Listed *ListedMember                        // nil if etcd does not list it, or no one could be asked
+	Listed *ListedMember                        // nil if etcd does not list it, or no member could be asked
 	Pod    Pod
 	View   View
 }
@@ -62,10 +62,10 @@ type Pod struct {
 	UID        types.UID
 	Address    string
 	Image      string // that its server runs from
-	Permit     string // what it was shown when it may start
-	LostData   string // data directory with which it was asked to continue, and which it has not found
+	Permit     string // what was written on it when it could start; empty until then
+	LostData   string // data directory that its permit names, and that it has not found
 	VolumeSize int64  // of its volume, in bytes; 0 if it is not known
-	Unusable   string // why it could not start with the backup that it was asked to
+	Unusable   string // why it could not start with the backup that its permit names
 	Ready      bool   // the kubelet's probe finds that it answers reads, and is no learner
 	HasRun     bool   // its container has been started
 	// NeverRan: it is proven that its container was never started. HasRun false alone may be a node's silence.
@@ -102,7 +102,7 @@ type View struct {
 	HasAlarms      bool   // it knows of alarms, its own or others'
 	DBSize, DBUsed int64  // bytes of its database on disk, and those of them that hold data
 	Data           DataHash
-	Quota          int64 // of data, in bytes, that the server runs with; 0 if it does not show
+	Quota          int64 // of data, in bytes, that the server runs with; 0 if it does not say
 	Alarms         []string
 }
 
@@ -116,7 +116,7 @@ func (v View) IsOfServer() bool { return v.Answered || v.Waits || v.LockedOut }
 
 // MayAnswer reports whether a view can be that of the recorded member, or of one that the record does not have yet or any more.
 func (m Member) MayAnswer(view View, record *databasev1alpha1.EtcdMembership) bool {
-	if view.Waits { // it shows no cluster, and the ID follows from the cluster
+	if view.Waits { // it names no cluster, and the ID follows from the cluster
 		isNamed := m.Record != nil && (m.Record.ID == FormatID(view.ID) || m.Record.ID == "" && record.ClusterID == "")
 		return isNamed && !m.IsOfFormerMember() && (view.Index > 0 || !m.countedOnRecord()) // a voter has entries, and is yet to read them
 	}

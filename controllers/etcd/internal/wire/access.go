@@ -178,7 +178,7 @@ func (s *Server) DropUser(ctx context.Context, name string) error {
 	return nil
 }
 
-// RequireLogin has etcd serve no one who has not logged in.
+// RequireLogin has etcd serve no client that has not logged in.
 func (s *Server) RequireLogin(ctx context.Context) error {
 	if _, err := s.client.AuthEnable(ctx); err != nil {
 		return fmt.Errorf("requiring a login: %w", translate(err))

@@ -55,7 +55,7 @@ var (
 	// ErrUnhealthy is the leader's refusal to change members while one does not answer it, or did not for a while.
 	ErrUnhealthy = errors.New("etcd refuses to change members until all of them have been connected for some seconds")
 	// ErrBusy says that a server does not read its data now: it is being defragmented, or its disk hangs.
-	ErrBusy = errors.New("the member does not read its data yet: a defragmentation continues, or its disk hangs")
+	ErrBusy = errors.New("the member does not read its data yet: a defragmentation is under way, or its disk hangs")
 )
 
 // Server is one etcd server.
