@@ -31,7 +31,7 @@ func (p *pass) makeMaster(ctx context.Context, name string) error {
 	if !server.Look(ctx).Fenced() {
 		return fmt.Errorf("%s is no longer fenced, or does not answer; another is chosen", candidate.Name)
 	}
-	if err := server.Admit(ctx, config.LoginUsers(), nil); err != nil { // no one confirms before he is recorded
+	if err := server.Admit(ctx, config.LoginUsers(), nil); err != nil { // no replica confirms before it is recorded
 		return err
 	}
 	if err := server.Promote(ctx, p.effectiveMinReplicas(candidate)); err != nil {
@@ -41,12 +41,12 @@ func (p *pass) makeMaster(ctx context.Context, name string) error {
 }
 
 // doSwitchOver moves the role of master without losing a write: once fenced, the old master takes no
-// more writes and still feeds its replicas. If this fails half way, no one is master, and the
+// more writes and still feeds its replicas. If this fails half way, no server is master, and the
 // next pass promotes a node that has all writes, as the old master does.
 func (p *pass) doSwitchOver(ctx context.Context, s topology.Step) error {
 	candidate, _ := p.Find(s.NodeNames[0])
 	old, target := p.masterServer(), p.servers[candidate.Name]
-	// Fenced for one that lags far behind, no one would take writes, and for nothing.
+	// If the master were fenced for one that lags far behind, no server would accept writes, and for nothing.
 	if _, err := p.barrier(ctx, []cachev1alpha1.RedisProcess{candidate.Process()}); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (p *pass) saveIntent(ctx context.Context, s topology.Step) error {
 	if rep := p.redis.Status.Replication; rep != nil {
 		p.redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
 	}
-	if s.Do != topology.SwitchOver { // until then no one takes writes
+	if s.Do != topology.SwitchOver { // until then no server accepts writes
 		status.SetNoMaster(p.redis, s.NodeNames[0]+" is becoming master")
 	}
 	return p.save(ctx)
@@ -240,7 +240,7 @@ func (p *pass) noteMaster(ctx context.Context, master topology.Node, followers [
 	return nil
 }
 
-// saveMaster saves the master on its volume first, then in the status: anyone who starts again
+// saveMaster saves the master on its volume first, then in the status: an operator that starts again
 // from the volumes alone must not take the former master's volume for the newest.
 func (p *pass) saveMaster(ctx context.Context, name string) error {
 	p.redis.Status.Master, p.redis.Status.TargetMaster = name, name

@@ -53,7 +53,7 @@ func (p *pass) doLoadBackup(ctx context.Context, s topology.Step) error {
 		return err
 	}
 	if now := loader.Look(ctx); now.RunID != m.RunID || now.Master || now.Keys > 0 {
-		return fmt.Errorf("%s is another process than the recorded one, or has data by now; it is looked at again", name)
+		return fmt.Errorf("%s is not the recorded process, or has data by now; it is looked at again", name)
 	}
 	if err := loader.Follow(ctx, p.Source.Address, login); err != nil {
 		return err

@@ -50,7 +50,7 @@ func (p *pass) admitAndFollow(ctx context.Context, nodes []string) error {
 }
 
 // doRemoveMembers removes nodes from the sync set, once the master refuses them and every other member that can be
-// asked has all writes that they may have confirmed. From then on no one without those writes is a candidate: neither
+// asked has all writes that they may have confirmed. From then on no node without those writes is a candidate: neither
 // a node that comes back with an older file, nor a member that could not be asked.
 func (p *pass) doRemoveMembers(ctx context.Context, s topology.Step) error {
 	rep := p.redis.Status.Replication

@@ -35,7 +35,7 @@ func (p *pass) readCredentials(ctx context.Context) (config.Credentials, error) 
 		return c, err
 	case len(c.AcceptedDigests()) == 0:
 		return c, p.missingPasswordError(problem)
-	case err != nil: // what is known continues
+	case err != nil: // what is known remains
 		log.FromContext(ctx).Error(err, authField)
 	}
 	p.known.keepCredentials(c)

@@ -38,7 +38,7 @@ type effects interface {
 	// createSource makes the pod that serves the backup, unless it is there; deleteSource deletes exactly the one that was looked at.
 	createSource(ctx context.Context) error
 	deleteSource(ctx context.Context) error
-	// route points the Service at the recorded master. led reports whether it does, also next to an
+	// route points the Service at the recorded master. led reports whether it does, also with an
 	// error, which then concerns another child.
 	route(ctx context.Context) (led bool, err error)
 	// runAll runs all functions at once and returns when they have ended. One that panics ends nothing but itself.

@@ -141,7 +141,7 @@ func (p *pass) open() {
 	}
 }
 
-// fillFromMemory adds what only earlier passes know: how long each state has lasted, and what the servers were given.
+// fillFromMemory adds what only earlier passes know: how long each state has lasted, and what the servers were sent.
 func (p *pass) fillFromMemory() {
 	for _, m := range p.addressable() {
 		now := p.clock.Now()

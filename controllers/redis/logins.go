@@ -14,7 +14,7 @@ import (
 )
 
 // The master itself knows who may confirm writes: it admits the processes of the
-// sync set, each by a login of its own, and no one else. So a process can leave the record
+// sync set, each by a login of its own, and no other process. So a process can leave the record
 // once the master refuses its login, whatever becomes of the process.
 
 // follow makes a recorded process follow the recorded master.
@@ -48,7 +48,7 @@ func (p *pass) admitOnly(ctx context.Context, processes []cachev1alpha1.RedisPro
 		}
 		p.known.noteCommand(process.RunID, setLoginSent(p.clock.Now()))
 	}
-	for _, m := range p.Nodes { // who is refused now must be informed again, should he count after all
+	for _, m := range p.Nodes { // a node that is refused now must be sent its login again, should it count after all
 		if m.LoginSent && !slices.ContainsFunc(processes, m.IsProcess) {
 			p.known.noteCommand(m.RunID, func(c *topology.SentCommands) { c.LoginSent = false })
 		}

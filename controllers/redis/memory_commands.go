@@ -7,8 +7,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// loginRetry is how long a replica may take to reach its master by the login that it was reported. Then it is
-// informed once more, and its master to admit it: somebody may have changed the users of either by hand. The limit is
+// loginRetry is how long a replica may take to reach its master by the login that it was sent. Then it is
+// sent it once more, and its master is made to admit it: somebody may have changed the users of either by hand. The limit is
 // several times what a replica needs to reconnect, which it tries once a second.
 const loginRetry = 5 * time.Second
 
@@ -16,11 +16,11 @@ func setLoginSent(now time.Time) func(*topology.SentCommands) {
 	return func(c *topology.SentCommands) { c.LoginSent, c.LinkedAt = true, now }
 }
 
-// fillCommands fills in what the processes were reported, and forgets those that are gone.
+// fillCommands fills in what the processes were sent, and forgets those that are gone.
 func (o *objectMemory) fillCommands(asked []*topology.Node, now time.Time) {
 	running := map[string]topology.SentCommands{}
 	for _, item := range asked {
-		if was, reported := o.commands[item.RunID]; reported && item.Answer == wire.Reached {
+		if was, known := o.commands[item.RunID]; known && item.Answer == wire.Reached {
 			if item.LinkUp || item.Syncing {
 				was.LinkedAt = now
 			}
@@ -46,7 +46,7 @@ func (o *objectMemory) forgetLogins() {
 	}
 }
 
-// forgetServers forgets what the servers were reported and what they run with.
+// forgetServers forgets what the servers were sent and what they run with.
 func (o *objectMemory) forgetServers() {
 	o.commands, o.passwordReplies, o.settingsReplies = map[string]topology.SentCommands{}, map[string]passwordReply{},
 		map[string]settingsReply{}

@@ -21,7 +21,7 @@ func (o *objectMemory) keepCredentials(c config.Credentials) {
 	o.credentials = &c
 }
 
-// passwordReply is what a process answered when it was shown which passwords to accept.
+// passwordReply is what a process answered when it was sent the passwords to accept.
 type passwordReply struct {
 	digest  string // of all these passwords
 	refused bool
@@ -34,11 +34,11 @@ func (o *objectMemory) fillPasswords(w *topology.World, recorded []cachev1alpha1
 	running, want := map[string]passwordReply{}, c.AcceptedDigest()
 	for i := range w.Nodes {
 		one := &w.Nodes[i]
-		was, reported := o.passwordReplies[one.RunID]
-		if reported && one.Answer == wire.Reached {
+		was, sent := o.passwordReplies[one.RunID]
+		if sent && one.Answer == wire.Reached {
 			running[one.RunID] = was
 		}
-		one.PasswordsUnsent = !reported && slices.ContainsFunc(recorded,
+		one.PasswordsUnsent = !sent && slices.ContainsFunc(recorded,
 			func(n cachev1alpha1.RedisNode) bool { return n.RunID != "" && n.RunID == one.RunID })
 		one.RefusesPasswords = was.refused && was.digest == want
 		one.PasswordsUnknown = one.Answer == wire.Reached && (was.refused || was.digest != want)

@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// settingsReply is what a process was reported, and what it refused.
+// settingsReply is what a process was sent, and what it refused.
 type settingsReply struct {
 	applied        map[string]string // all directives
 	refused        map[string]string // directives that it refused, and its words
@@ -23,8 +23,8 @@ func (o *objectMemory) fillSettings(spec config.Spec, w *topology.World) {
 	wanted := map[int64]map[string]string{} // by limit, which mostly is the same
 	for i := range w.Nodes {
 		one := &w.Nodes[i]
-		was, reported := o.settingsReplies[one.RunID]
-		if reported && one.Answer == wire.Reached {
+		was, sent := o.settingsReplies[one.RunID]
+		if sent && one.Answer == wire.Reached {
 			running[one.RunID] = was
 		}
 		if wanted[one.MemoryLimit] == nil {

@@ -31,7 +31,7 @@ var (
 	// marginGauge is the quorum's margin: below 0, losing the master would block the promotion.
 	marginGauge = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "mainstay_redis_quorum_margin",
-		Help: "Replicas that may be lost next to the master without risk to a confirmed write; -1 if none may and the master neither.",
+		Help: "Replicas that may be lost together with the master without risk to a confirmed write; -1 if none may and the master neither.",
 	}, []string{labelNamespace, labelObject})
 
 	// lagGauge is the lag of each replica, as its master sees it.

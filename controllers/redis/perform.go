@@ -60,7 +60,7 @@ func (p *pass) execute(ctx context.Context, next topology.Step) (topology.Step, 
 		case acted && next.Do != topology.Fence:
 			return next, nil
 		case acted && next.Reason != "":
-			p.Events.Eventf(p.redis, nil, corev1.EventTypeWarning, next.Reason, "Fence", "%s took writes next to the recorded master: fenced",
+			p.Events.Eventf(p.redis, nil, corev1.EventTypeWarning, next.Reason, "Fence", "%s took writes as well as the recorded master: fenced",
 				strings.Join(next.NodeNames, ", "))
 		}
 		p.lookAgain(ctx)
@@ -101,13 +101,13 @@ func (p *pass) actAsLeader(ctx context.Context, s topology.Step) (acted bool, er
 	return true, p.do(ctx, s)
 }
 
-// takeOver saves that this process is in charge of the object. A Redis server cannot say which of two operators is in
-// charge. Nor can an operator that was stopped: its clocks do not say for how long. Three rules keep both from commanding,
+// takeOver saves that this process is in charge of the object. A Redis server cannot decide which of two operators is in
+// charge. Nor can an operator that was stopped: its clocks do not show for how long. Three rules keep both from commanding,
 // whatever the clocks say:
 //
-//   - anyone who dials asks the API server after that, and before it commands a server, whether the object is unchanged;
-//   - anyone who takes over changes the object first, and then closes the connections of all others;
-//   - no connection is recreated between the question and the command.
+//   - an operator that dials asks the API server after that, and before it commands a server, whether the object is unchanged;
+//   - an operator that takes over changes the object first, and then closes the connections of all others;
+//   - no connection is replaced by a new one between the question and the command.
 //
 // So an operator that was replaced asks too late, or what it has dialled is closed.
 func (p *pass) takeOver(ctx context.Context) error {
@@ -115,7 +115,7 @@ func (p *pass) takeOver(ctx context.Context) error {
 		return err
 	}
 	// Before the save, which may succeed although its reply is lost. Another operator has commanded the servers since, so
-	// what they were reported no longer counts.
+	// what they were sent no longer counts.
 	p.known.forgetServers()
 	for _, m := range p.addressable() {
 		m.SentCommands = topology.SentCommands{}

@@ -66,7 +66,7 @@ type podRole struct {
 
 // outdatedPodRoles gives the roles that differ from what the pods show. It gives none without a serving master,
 // when a pod that is unready for a moment would leave its Service, and none right after a change of the route:
-// kube-proxy takes one change a second, and a new role would delay the route of the next failover. No one reads from
+// kube-proxy takes one change a second, and a new role would delay the route of the next failover. No client reads from
 // a node that was never in sync.
 func outdatedPodRoles(s topology.Situation, pods []corev1.Pod) []podRole {
 	master, serving := s.ServingMaster()

@@ -12,7 +12,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// What a step gives as the reason for a change of the master is asked to people, too.
+// What a step gives as the reason for a change of the master is shown to users, too.
 func TestEachChangeOfTheMasterHasAMessage(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../../api/common/v1/reasons.go", nil, parser.ParseComments)
 	if err != nil {

@@ -40,7 +40,7 @@ func (p *pass) reportMasterChange(ctx context.Context) error {
 		return nil
 	}
 	last.RoutedAt = p.microNow()
-	if err := p.save(ctx); err != nil { // or it would be informed again
+	if err := p.save(ctx); err != nil { // or the event would be sent again
 		return err
 	}
 	p.SinceRouted = 0

@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// filesSecret holds what the servers read. That contains a password, so it is a Secret. The passwords next to the
-// files are not mounted: they are copies, so that losing one of two Secrets locks no one out.
+// filesSecret holds what the servers read. That contains a password, so it is a Secret. The passwords in it that are not part of
+// the files are not mounted: they are copies, so that losing one of two Secrets locks no one out.
 func filesSecret(in Inputs) *corev1ac.SecretApplyConfiguration {
 	return newSecret(in, in.Spec.FilesName(), corev1.SecretTypeOpaque, map[string]string{
 		config.ConfKey: in.Spec.RedisConf(in.Credentials, in.Settings), config.UsersKey: config.UsersACL(in.Credentials),
@@ -50,18 +50,19 @@ func backupSecret(in Inputs) *corev1ac.SecretApplyConfiguration {
 
 // bindingSecret holds what an application needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service.
 func bindingSecret(in Inputs) *corev1ac.SecretApplyConfiguration {
-	host, reported := in.Spec.ServiceHost(), in.Credentials.Published
-	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, wire.Port), User: url.UserPassword(config.Application, reported.Password)}
+	host, published := in.Spec.ServiceHost(), in.Credentials.Published
+	user := url.UserPassword(config.Application, published.Password)
+	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, wire.Port), User: user}
 	values := map[string]string{
-		"type": "redis", "username": config.Application, "password": reported.Password, "host": host, "port": strconv.Itoa(wire.Port)}
+		"type": "redis", "username": config.Application, "password": published.Password, "host": host, "port": strconv.Itoa(wire.Port)}
 	if in.Spec.TLS {
 		uri.Scheme = "rediss"
 		values["ssl"], values[pki.CACertKey] = "true", string(in.Identity.Authorities)
 	}
 	values["uri"] = uri.String()
 	made := newSecret(in, in.Spec.BindingName(), corev1.SecretTypeBasicAuth, values)
-	if reported.From != "" {
-		made.WithAnnotations(map[string]string{config.AnnotationFrom: reported.From})
+	if published.From != "" {
+		made.WithAnnotations(map[string]string{config.AnnotationFrom: published.From})
 	}
 	return made
 }

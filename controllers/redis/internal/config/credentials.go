@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// PasswordOverlap is how long a password is accepted next to the one that replaced it.
+	// PasswordOverlap is how long a password is accepted as well as the one that replaced it.
 	PasswordOverlap = passwords.Overlap
-	// MaxRetired bounds the passwords that are accepted next to the current one,
+	// MaxRetired bounds the passwords that are accepted as well as the current one,
 	// should somebody change it all the time: the oldest goes first.
 	MaxRetired = 8
 	// MaxPasswordBytes is less than a server reads from a client that has not logged in
@@ -106,7 +106,7 @@ func (c Credentials) ChooseLogin(secretName, password string, generate func() st
 }
 
 // Publish makes the wanted password the published one; the caller has seen that every node accepts it. It retires the one
-// before, unless there was never a master: then no one can be using it.
+// before, unless there was never a master: then no client can be using it.
 func (c Credentials) Publish(hadMaster bool) Credentials {
 	if old := c.Published.Password; hadMaster && old != "" && old != c.Wanted.Password {
 		c.Retired = append(slices.Clone(c.Retired), retiredPassword{Digest: Digest(old)})
@@ -235,7 +235,7 @@ func acceptedBy(users string) []string {
 	return hashes
 }
 
-// PasswordIn returns the password, or shows people what they have to repair.
+// PasswordIn returns the password, or what users have to repair.
 func PasswordIn(name string, data map[string][]byte) (password, problem string) {
 	return passwords.FromSecret(name, data, MaxPasswordBytes)
 }

@@ -58,7 +58,7 @@ func (s Spec) fixedDirectives() []directive {
 func (s Spec) RedisConf(c Credentials, accepted Settings) string {
 	return render(slices.Concat(s.fixedDirectives(), s.rollingDirectives(), accepted.directives(), []directive{
 		{"masterauth", []string{c.Replication}},
-		// Who has no data yet answers no one, the readiness probe neither.
+		// A server that has no data yet serves no client, and is not ready.
 		{"replica-serve-stale-data", []string{"no"}},
 		{"min-replicas-to-write", []string{strconv.Itoa(int(s.MinReplicas))}}}))
 }

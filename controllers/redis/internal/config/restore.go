@@ -6,7 +6,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
 
-// RestoreCommand starts the server from which a backup is loaded: a master that no one can write to. It reads the dump that was
+// RestoreCommand starts the server from which a backup is loaded: a master that no client can write to. It reads the dump that was
 // fetched, and lets the users in that the nodes let in.
 func (s Spec) RestoreCommand() []string {
 	command := []string{s.ServerProgram()}

@@ -73,7 +73,7 @@ func (s Settings) Text() string {
 // SettingsIn reads the settings from a Secret's data, where Settings.Text wrote them.
 func SettingsIn(data map[string][]byte) Settings {
 	var s Settings
-	_ = json.Unmarshal(data[SettingsKey], &s) // what cannot be read is recreated from what runs
+	_ = json.Unmarshal(data[SettingsKey], &s) // what cannot be read is made again from what runs
 	return s
 }
 
@@ -93,7 +93,7 @@ func splitValue(name, value string) []string {
 	return []string{value}
 }
 
-// LiveDirectives are the directives that a running server can be reported, as the spec has them. What depends on
+// LiveDirectives are the directives that a running server can be sent, as the spec has them. What depends on
 // memory goes by the limit of the server's own pod, which is replaced when the limit changes; 0 stands for the
 // spec's limit.
 func (s Spec) LiveDirectives(limit int64) map[string]string {
@@ -117,7 +117,7 @@ func (s Spec) LiveDirectives(limit int64) map[string]string {
 	return list
 }
 
-// ImmediateDirectives are the live directives that a server with that memory limit is reported at once. How it persists is
+// ImmediateDirectives are the live directives that a server with that memory limit is sent at once. How it persists is
 // changed in steps.
 func (s Spec) ImmediateDirectives(limit int64) map[string]string {
 	list := s.LiveDirectives(limit)
@@ -163,7 +163,7 @@ func (s Spec) rollingDirectives() []directive {
 }
 
 // RestartSettings are the settings that take effect only in a new pod, in one line. Each pod bears the line that it was
-// made for: another line takes new pods, and the words that differ say what for. Every server appends its writes
+// made for: another line takes new pods, and the words that differ show why. Every server appends its writes
 // before the line says so, and still the pods are recreated: a kubelet brings the file in its own time, and a server that
 // starts from the one before would not read what it has appended.
 func (s Spec) RestartSettings(accepted Settings) string {

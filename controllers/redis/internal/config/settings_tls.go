@@ -15,7 +15,7 @@ const (
 	// TLSConfKey is the file that names the certificates which a server starts with. It comes and goes with
 	// them, in one volume.
 	TLSConfKey = "tls.conf"
-	// versionKey reports the operator which certificates they are.
+	// versionKey identifies the certificates, for the operator.
 	versionKey = "version"
 
 	// SocketDir holds the socket of the probes.

@@ -55,7 +55,7 @@ func credentialsState(s topology.Situation, c config.Credentials) (reason, messa
 		return commonv1.ReasonPasswordRefused, strings.Join(topology.NamesOf(refusing), ", ") +
 			" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"
 	case c.IsUnpublished() || s.Count(topology.Node.HasOldPasswords) > 0:
-		return commonv1.ReasonRotating, "the nodes are being informed the passwords that the Secrets say"
+		return commonv1.ReasonRotating, "the nodes are being sent the passwords that the Secrets hold"
 	case c.Rotation.IsUnderWay():
 		return commonv1.ReasonRotating, rotationMessage(s, c.Rotation)
 	case !last.IsZero():
@@ -80,7 +80,7 @@ func rotationMessage(s topology.Situation, r config.Rotation) string {
 	return message
 }
 
-// lockedOutMessage reports a human how to regain a set that serves and cannot be commanded. Nothing is deleted
+// lockedOutMessage says how to regain a set that serves and cannot be commanded. Nothing is deleted
 // here: what the processes hold in memory may be nowhere else.
 func lockedOutMessage(s topology.Situation, locked []topology.Node) string {
 	out := fmt.Sprintf("%s does not know the operator's password: applications are served, and no failover is possible. "+

@@ -34,5 +34,5 @@ func setHibernating(list *[]metav1.Condition, generation int64, s topology.Situa
 		say(commonv1.ConditionReady, true, commonv1.ReasonHibernated, why)
 		say(commonv1.ConditionProgressing, false, commonv1.ReasonHibernated, why)
 	}
-	say(commonv1.ConditionAvailable, false, commonv1.ReasonHibernated, "spec.hibernate is true: no one takes writes")
+	say(commonv1.ConditionAvailable, false, commonv1.ReasonHibernated, "spec.hibernate is true: no server accepts writes")
 }

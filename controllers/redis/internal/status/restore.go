@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// setRestoring says how far the loading of a backup is.
+// setRestoring reports how far the loading of a backup is.
 func setRestoring(list *[]metav1.Condition, generation int64, s topology.Situation, next topology.Step) {
 	if !s.IsRestoring() || s.IsHibernated() {
 		return

@@ -127,7 +127,7 @@ var failoverMessages = map[string]string{
 	commonv1.ReasonReplicasInSync:       "losing the master now would lose no confirmed write",
 }
 
-// setSplitBrain names the nodes that take writes next to each other. The wrong ones are fenced within the pass,
+// setSplitBrain names the nodes that take writes at the same time. The wrong ones are fenced within the pass,
 // where there is a record of who is right.
 func setSplitBrain(list *[]metav1.Condition, generation int64, w topology.World, next topology.Step) {
 	masters := topology.NamesOf(w.Where(func(m topology.Node) bool { return m.Answers() && m.Master }))
@@ -155,16 +155,16 @@ func setDiskErrors(list *[]metav1.Condition, generation int64, w topology.World)
 
 // setUnreadable names the nodes whose answers cannot be parsed. They count as silent.
 func setUnreadable(list *[]metav1.Condition, generation int64, w topology.World) {
-	var reported []string
+	var unreadable []string
 	for _, m := range w.Nodes {
 		if m.Unreadable != "" {
-			reported = append(reported, m.Name+": "+m.Unreadable)
+			unreadable = append(unreadable, m.Name+": "+m.Unreadable)
 		}
 	}
-	if len(reported) > 0 {
+	if len(unreadable) > 0 {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonUnreadableReply, fmt.Sprintf(
 			"what answers at these nodes does not answer as a Redis or Valkey server does, and counts as silent (%s): check spec.image",
-			strings.Join(reported, "; ")))
+			strings.Join(unreadable, "; ")))
 	}
 }
 

@@ -34,7 +34,7 @@ const (
 //   - a promotion that was made is recorded before anything is judged by the record;
 //   - the record may be older than what the servers do, so a newer master is adopted before any is fenced;
 //   - a second master takes writes that will be lost, so it is fenced before anything that can wait;
-//   - an operator that reaches no one concludes nothing;
+//   - an operator that reaches no server concludes nothing;
 //   - hibernation comes before the master is judged, as it fences the master itself.
 func (s Situation) Plan() Step {
 	rep := s.Status.Replication
@@ -58,7 +58,7 @@ func (s Situation) Plan() Step {
 	if len(usurpers) > 0 {
 		return Step{Do: Fence, NodeNames: NamesOf(usurpers), Message: "only one may be master", Reason: commonv1.ReasonSeveralMasters}
 	}
-	if s.reachesNoOne() {
+	if s.reachesNoServer() {
 		return Step{Do: Block, Reason: commonv1.ReasonOperatorCannotReachPods,
 			Message:      fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", s.Name, wire.Port),
 			RequeueAfter: time.Second}
@@ -87,9 +87,9 @@ func (s Situation) untilLost() time.Duration {
 	return 10 * ShortRequeue
 }
 
-// reachesNoOne reports whether the operator reaches no server at all: that says something about its own way to
+// reachesNoServer reports whether the operator reaches no server at all: that says something about its own way to
 // them, and nothing about them.
-func (s Situation) reachesNoOne() bool {
+func (s Situation) reachesNoServer() bool {
 	silent := s.Where(func(m Node) bool { return m.Answer == wire.Silent && m.SilentFor >= s.SilenceLimit })
 	return len(silent) > 1 && len(silent) == len(s.Nodes) && s.Ghost == nil
 }
@@ -216,7 +216,7 @@ func (s Situation) unansweredNodes() []string {
 	})
 }
 
-// usurpers are the masters next to the recorded one.
+// usurpers are the masters other than the recorded one.
 func (s Situation) usurpers() []Node {
 	return s.Where(func(m Node) bool {
 		return m.Answers() && m.Master && !m.IsProcess(s.Status.Replication.Master)

@@ -2,7 +2,7 @@ package topology
 
 import "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 
-// updatePasswords reports the Secrets' passwords to nodes that may not accept them yet: all of them when a
+// updatePasswords sends the Secrets' passwords to nodes that may not accept them yet: all of them when a
 // password changes, and each new process, which may have started from an older file.
 func (s Situation) updatePasswords(Node) (Step, bool) {
 	behind := s.Where(func(m Node) bool { return m.HasOldPasswords() && !m.RefusesPasswords })

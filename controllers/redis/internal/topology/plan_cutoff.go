@@ -10,7 +10,7 @@ import (
 
 const (
 	// ReconnectTime is how long a master must be cut off before it is replaced: a replica that was just asked to follow
-	// takes up to a second to connect. LastIO cannot show, as it continues from before that command.
+	// takes up to a second to connect. LastIO does not show that, as it counts from before that command.
 	ReconnectTime = time.Second
 )
 
@@ -70,9 +70,9 @@ func (s Situation) candidatesWithoutCutOffMaster(candidates []Node) []Node {
 	if last == nil || last.Reason != commonv1.ReasonMasterCutOff || last.Epoch != s.Status.Epoch || rep.Epoch == s.Status.Epoch {
 		return nil
 	}
-	alongside := slices.DeleteFunc(slices.Clone(candidates), func(m Node) bool { return m.IsProcess(rep.Master) })
-	if safe, _ := s.isSafe(alongside); !safe {
+	others := slices.DeleteFunc(slices.Clone(candidates), func(m Node) bool { return m.IsProcess(rep.Master) })
+	if safe, _ := s.isSafe(others); !safe {
 		return nil
 	}
-	return alongside
+	return others
 }

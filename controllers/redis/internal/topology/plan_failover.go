@@ -19,7 +19,7 @@ const (
 	masterUnsure  masterState = iota // it does not answer, which proves nothing
 	masterServing                    // it takes writes
 	masterDead                       // its process is proven gone, or fenced
-	masterLost                       // it cannot be asked, and no one hears it
+	masterLost                       // it cannot be asked, and no replica hears it
 )
 
 // recentIO is twice repl-ping-replica-period: a replica that had nothing from its master for longer does not
@@ -30,7 +30,7 @@ const recentIO = 2 * time.Second
 // master stops taking writes after MaxLag, which it checks once a second.
 func (s Situation) LostMasterWait() time.Duration { return s.MaxLag + time.Second }
 
-// judgeMaster reports the state of the recorded master, and why. A closed connection or a time-out is a reason to
+// judgeMaster returns the state of the recorded master, and why. A closed connection or a time-out is a reason to
 // look and never evidence; only what is listed here is.
 func (s Situation) judgeMaster() (masterState, string) {
 	p := s.Status.Replication.Master
@@ -41,7 +41,7 @@ func (s Situation) judgeMaster() (masterState, string) {
 	case m.IsProcess(p) && s.hearsOtherMaster(m):
 		return masterUnsure, fmt.Sprintf("%s follows %s, which is not recorded", p.Name, m.MasterHost)
 	case m.IsProcess(p):
-		return masterDead, "the master was fenced: it takes no writes and follows no one"
+		return masterDead, "the master was fenced: it takes no writes and follows no server"
 	case s.Ghost == nil && m.PodUID == p.PodUID && m.Answer == wire.Reached:
 		return masterDead, "the master was restarted: its run id is another"
 	case s.Ghost != nil && m.Answer == wire.Reached:
@@ -98,8 +98,8 @@ func (s Situation) failover(evidence string, mayServe bool) Step {
 		return Step{Do: Wait, Message: evidence, RequeueAfter: min(limit-s.FencedFor, 10*ShortRequeue)}
 	}
 	candidates, reason := s.candidates(), commonv1.ReasonMasterLost
-	if alongside := s.candidatesWithoutCutOffMaster(candidates); len(alongside) > 0 {
-		candidates, reason = alongside, commonv1.ReasonMasterCutOff
+	if others := s.candidatesWithoutCutOffMaster(candidates); len(others) > 0 {
+		candidates, reason = others, commonv1.ReasonMasterCutOff
 	} else if s.isErroringMaster() {
 		reason = commonv1.ReasonSwitchoverRequested
 	}
@@ -121,7 +121,7 @@ func (s Situation) failover(evidence string, mayServe bool) Step {
 }
 
 // candidates are the fenced processes, recorded or not, that have all that was confirmed before the record's
-// history. Those of that history come first, the furthest of them first: within one history, anyone who is further
+// history. Those of that history come first, the furthest of them first: within one history, a process that is further
 // lacks nothing that others have.
 func (s Situation) candidates() []Node {
 	rep := s.Status.Replication
@@ -165,7 +165,7 @@ func (s Situation) requiredConfirmations() int {
 	return int(max(1, min(s.Status.Replication.EffectiveMinReplicas, s.MinReplicas)))
 }
 
-// howToAllow reports a human how to allow an unsafe promotion.
+// howToAllow says how to allow an unsafe promotion.
 func (s Situation) howToAllow(purpose string) string {
 	return fmt.Sprintf("%s, annotate this object with %s=%d", purpose, cachev1alpha1.RedisAllowUnsafePromotion, s.Status.Epoch)
 }

@@ -33,7 +33,7 @@ func ClaimsOf(all map[string]Volume) map[string]*corev1.PersistentVolumeClaim {
 	return claims
 }
 
-// HaveOutgrown reports whether to make a StatefulSet again that was made for volumes of that size, because its new nodes
+// HaveOutgrown reports whether to recreate a StatefulSet that was made for volumes of that size, because its new nodes
 // would get smaller ones than the spec asks for. That waits until every claim asks for the new size and no pod is
 // outdated: the pods then fit the new one just as well.
 func (s Situation) HaveOutgrown(made resource.Quantity) bool {

@@ -1,7 +1,7 @@
 package topology
 
-// IsHibernated reports whether no one takes writes and no one is to, so that the pods may go. A set that wakes
-// starts again from its volumes, as one recreated does.
+// IsHibernated reports whether no server takes writes and none is to, so that the pods may go. A set that wakes
+// starts again from its volumes, as a recreated one does.
 func (s Situation) IsHibernated() bool {
 	return s.Hibernate && s.Status.Replication == nil
 }

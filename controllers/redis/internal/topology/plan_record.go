@@ -62,8 +62,8 @@ func (s Situation) strayedProcesses(candidates []Node) []Node {
 		known = append(known, m.ReplID, m.FormerReplID, s.Status.Replication.FormerReplID)
 	}
 	strayed := s.Where(func(m Node) bool {
-		alongside := slices.ContainsFunc(candidates, func(h Node) bool { return h.FormerReplID != "" && h.FormerReplID == m.FormerReplID })
-		return m.Answers() && m.Pinned && !alongside && !slices.Contains(known, m.ReplID)
+		sharesHistory := slices.ContainsFunc(candidates, func(h Node) bool { return h.FormerReplID != "" && h.FormerReplID == m.FormerReplID })
+		return m.Answers() && m.Pinned && !sharesHistory && !slices.Contains(known, m.ReplID)
 	})
 	slices.SortStableFunc(strayed, func(a, b Node) int { return cmp.Compare(b.Offset, a.Offset) })
 	return strayed

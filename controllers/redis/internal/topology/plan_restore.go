@@ -11,8 +11,8 @@ import (
 )
 
 // A set that is to start with a backup has no master until it is loaded. The pod <name>-restore fetches the backup and serves it
-// as a master that no one can write to; one node copies from it as a replica does, and is promoted. That node is the first one,
-// always: so there are never two. What a node copies replaces what it has, so that only a node without data is asked to; and data
+// as a master that no client can write to; one node copies from it as a replica does, and is promoted. That node is the first one,
+// always: so there are never two. What a node copies replaces what it has, so that only a node without data copies; and data
 // that may be any other than the backup's stops all.
 
 // Source is the pod that serves the backup, and its server.
@@ -33,7 +33,7 @@ type Source struct {
 const (
 	// firstRestoreRetry is how long a failed pod is left before another is made. It doubles with each failure.
 	firstRestoreRetry = 10 * time.Second
-	// maxRestoreRetry bounds that time: anyone who has fixed a Secret does not wait longer.
+	// maxRestoreRetry bounds that time: a user who has fixed a Secret does not wait longer.
 	maxRestoreRetry = 2 * time.Minute
 )
 
@@ -74,7 +74,7 @@ func (s Situation) hasLoaded(m Node) bool {
 	return m.Keys > 0
 }
 
-// restore loads the backup. No one is master.
+// restore loads the backup. No server is master.
 func (s Situation) restore() Step {
 	loader := s.loader()
 	astray := s.Where(func(m Node) bool {

@@ -32,7 +32,7 @@ func (s Situation) changePersistence(master Node) (Step, bool) {
 	return Step{Do: Wait, Message: "append-only files are being written", RequeueAfter: 10 * ShortRequeue}, changing || held
 }
 
-// isPersistenceApplied reports whether data is kept as the spec says, whatever server starts over.
+// isPersistenceApplied reports whether data is kept as the spec says, whichever server restarts.
 func (s Situation) isPersistenceApplied() bool {
 	want := s.LiveDirectives(0)
 	return s.Settings.Live[config.AppendOnly] == want[config.AppendOnly] && s.Settings.Live[config.Snapshots] == want[config.Snapshots] &&
@@ -70,10 +70,10 @@ func (s Situation) NextSettings() config.Settings {
 			next.Resets[name]++
 		}
 	}
-	reported := len(asked) > 0 && !slices.ContainsFunc(asked, func(m Node) bool { return m.SettingsUnknown })
+	allSent := len(asked) > 0 && !slices.ContainsFunc(asked, func(m Node) bool { return m.SettingsUnknown })
 	for name, value := range want {
 		_, refused := s.RefusalOf(name)
-		if name == config.AppendOnly && s.hasPersistenceChanged(value) || name != config.AppendOnly && reported && !refused {
+		if name == config.AppendOnly && s.hasPersistenceChanged(value) || name != config.AppendOnly && allSent && !refused {
 			next.Live[name] = value
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// lowerMinReplicas lowers W (min-replicas-to-write) before anything else that needs it low, and repairs it where
+// lowerMinReplicas lowers W (min-replicas-to-write) before anything else that needs it low, and corrects it where
 // the master has another than the record.
 func (s Situation) lowerMinReplicas(master Node) (Step, bool) {
 	effective := s.Status.Replication.EffectiveMinReplicas
@@ -52,13 +52,13 @@ func (s Situation) removeLostMembers(master Node) (Step, bool) {
 	return Step{Do: RemoveMembers, NodeNames: gone}, len(gone) > 0 && !behind
 }
 
-// hasLeft reports whether the recorded process has ended or follows no one for good.
+// hasLeft reports whether the recorded process has ended or follows no server for good.
 func (s Situation) hasLeft(p cachev1alpha1.RedisProcess) bool {
 	m, _ := s.Find(p.Name)
 	return m.PodUID != p.PodUID || m.Stopped || m.Answer == wire.Refused || m.Answer == wire.Reached
 }
 
-// attachReplicas attaches nodes that follow somebody else or no one, and gives a new login to those that need one: a server that
+// attachReplicas attaches nodes that follow another server or none, and gives a new login to those that need one: a server that
 // already follows that master keeps its connection.
 func (s Situation) attachReplicas(master Node) (Step, bool) {
 	astray := s.Where(func(m Node) bool {

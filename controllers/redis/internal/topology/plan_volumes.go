@@ -43,7 +43,7 @@ func (w World) MaxStampedEpoch() int64 {
 	return 0
 }
 
-// nodesToHear are the nodes that must still be heard before a first master is recreated: those of the size, and
+// nodesToHear are the nodes that must still be heard before there is a first master again: those of the size, and
 // those beyond it whose volumes may hold the latest.
 func (s Situation) nodesToHear() []string {
 	list := append(s.NodeNames(), s.volumesToHear()...)

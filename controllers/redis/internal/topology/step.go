@@ -10,7 +10,7 @@ import (
 type Step struct {
 	Do           Verb
 	NodeNames    []string      // acted on
-	Message      string        // asked to people
+	Message      string        // shown to users
 	Reason       string        // of the condition, event or change of the master that reports it
 	Evidence     string        // proof that the old master takes no writes
 	Unsafe       bool          // a human forced it by annotation

@@ -7,8 +7,8 @@ type Verb string
 const (
 	Idle       Verb = "Idle"       // nothing to do
 	Wait       Verb = "Wait"       // let what is under way continue
-	Block      Verb = "Block"      // ask a human, as happening could lose confirmed writes
-	Fence      Verb = "Fence"      // make nodes follow no one
+	Block      Verb = "Block"      // ask a human, as continuing could lose confirmed writes
+	Fence      Verb = "Fence"      // make nodes follow no server
 	Promote    Verb = "Promote"    // save the intent, make a fenced node master, attach the others
 	SwitchOver Verb = "SwitchOver" // save the intent, fence the master, promote a replica that has all
 	// save the intent, fence a master that only the operator reaches, promote a replica that has all
@@ -27,7 +27,7 @@ const (
 	ExpelUnrecorded   Verb = "ExpelUnrecorded"   // have the master refuse, and disconnect, replicas that are not recorded
 	ServeStaleReads   Verb = "ServeStaleReads"   // let nodes that have come to be in sync answer reads from now on
 	DismissRequest    Verb = "DismissRequest"    // take off an annotation that is done with
-	EndMastership     Verb = "EndMastership"     // save that no one is master any more
+	EndMastership     Verb = "EndMastership"     // save that no server is master any more
 	StampVolumes      Verb = "StampVolumes"      // write on volumes what they are worth
 	CreateRestorePod  Verb = "CreateRestorePod"  // save that a backup is loaded, make the pod that fetches and serves it
 	LoadBackup        Verb = "LoadBackup"        // save which node loads the backup, have it copy from the pod that serves it

@@ -22,7 +22,7 @@ type World struct {
 	Ghost *Node
 	// Source is what a backup is loaded from; nil while it has no pod.
 	Source *Source
-	// FencedFor is how long all replicas that answer have followed no one.
+	// FencedFor is how long all replicas that answer have followed no server.
 	FencedFor time.Duration
 	// CutOffFor is how long the recorded master has been without the replicas that it needs, though
 	// they follow it and can be asked.
@@ -57,8 +57,8 @@ type Node struct {
 	Outdated         bool          // its pod is not of the StatefulSet's latest template
 	PasswordsUnknown bool          // it may not accept yet what the Secrets say
 	PasswordsUnsent  bool          // this operator has not sent it any passwords yet, and it runs since before this operator
-	RefusesPasswords bool          // it was asked to, and refuses
-	SentCommands                   // what this operator has reported it
+	RefusesPasswords bool          // it was sent other passwords, and refuses them
+	SentCommands                   // what this operator has sent it
 
 	MemoryLimit     int64             // memory that its container may have, 0 for none
 	RestartSettings string            // those that its pod was made for (config.Spec.RestartSettings)
@@ -67,11 +67,11 @@ type Node struct {
 	SnapshotTaken   bool              // it has taken the snapshot that it was asked for
 }
 
-// SentCommands is what this operator has given one process.
+// SentCommands is what this operator has sent one process.
 type SentCommands struct {
 	OthersKilled bool // it was asked to close the connections of all other operators
-	LoginSent    bool // it was given its login as a replica
-	// LinkedAt is when it was last linked to its master, or was given the login.
+	LoginSent    bool // it was sent its login as a replica
+	// LinkedAt is when it was last linked to its master, or was sent the login.
 	LinkedAt time.Time
 }
 
@@ -108,7 +108,7 @@ func (n Node) hasAllData(rep *cachev1alpha1.RedisReplication) bool {
 	return rep.FormerReplID != "" && n.ReplID == rep.FormerReplID && n.Offset == rep.StartOffset
 }
 
-// Answers reports whether a server can be shown what to do.
+// Answers reports whether a server can be sent commands.
 func (n Node) Answers() bool { return n.Answer == wire.Reached && !n.Loading }
 
 // IsLockedOut reports whether a server of ours does not know our password.
@@ -120,7 +120,7 @@ func (n Node) IsBusy() bool { return n.Answer == wire.ErrorReply && n.ErrorCode 
 // IsUnconfirmed reports whether a server could not be asked because the API server did not confirm its address in time.
 func (n Node) IsUnconfirmed() bool { return n.Answer == wire.Unconfirmed }
 
-// HasOldPasswords reports whether a server can be shown which passwords to accept and was not.
+// HasOldPasswords reports whether a server can be sent the passwords to accept and was not.
 func (n Node) HasOldPasswords() bool { return n.Answers() && n.PasswordsUnknown }
 
 // Find returns the node of that name, and whether there is one.

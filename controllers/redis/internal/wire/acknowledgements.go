@@ -32,7 +32,7 @@ type acknowledgement struct {
 	unchanged int // how many times in a row there was nothing new, though there was more to acknowledge
 }
 
-// update takes in a master's answer to ROLE and says which replicas acknowledge nothing: while that is to be
+// update takes in a master's answer to ROLE and returns which replicas acknowledge nothing: while that is to be
 // reported, the text differs each time. There is always something to acknowledge, see repl-ping-replica-period.
 func (a *acknowledgements) update(words []string) string {
 	before := maps.Clone(a.last)

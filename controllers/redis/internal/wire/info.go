@@ -15,7 +15,7 @@ import (
 const maxAttached = 64
 
 // These patterns bound fields that are passed on. Redis draws the ids by getRandomHexChars in its util.c.
-// Somebody may have given a server by hand to follow, or to announce itself by, a name.
+// Somebody may have set by hand a name for a server to follow, or to announce itself by.
 var (
 	idPattern      = regexp.MustCompile(`^[0-9a-f]{40}$`)
 	versionPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+~_-]{0,31}$`)

@@ -72,7 +72,7 @@ func (s *Server) KillUser(ctx context.Context, user string) error {
 	return s.do(ctx, "CLIENT", "KILL", "USER", user)
 }
 
-// withoutSecrets returns an error without the server's words, which may repeat what it was reported.
+// withoutSecrets returns an error without the server's words, which may repeat what it was sent.
 func withoutSecrets(err error) error {
 	var reply redis.Error
 	if errors.As(err, &reply) {

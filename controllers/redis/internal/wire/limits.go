@@ -19,7 +19,7 @@ const (
 	// for each database that holds keys.
 	maxReply = 512 << 10
 	// maxLine is in bytes, of a status, an error or a number. Redis repeats in an error at most the
-	// directive and the value that it was reported, which the schema bounds.
+	// directive and the value that it was sent, which the schema bounds.
 	maxLine = 4 << 10
 	// maxElements bounds the elements of all lists of one reply. HELLO lists the modules and what each
 	// was started with; ROLE takes three for each replica, and one more.

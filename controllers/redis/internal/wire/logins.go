@@ -83,7 +83,7 @@ func (s *Server) Pin(ctx context.Context) error {
 const copyDelay = "repl-diskless-sync-delay"
 
 // pinDelay is the copyDelay during a pin, far longer than one takes. The server counts whole seconds, so 1
-// may be over at once; and a copy that no one takes delays the next.
+// may be over at once; and a copy that no replica takes delays the next.
 const pinDelay = "5"
 
 func (s *Server) pin(ctx context.Context, once Login) error {

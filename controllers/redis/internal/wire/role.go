@@ -45,7 +45,7 @@ func describeRole(words []string) string {
 }
 
 // replicaLag reads from a master's answer how many bytes each replica is behind, by address. The answer is
-// "master", its offset, then the address, port and offset of each replica, also of one that no one asked to attach.
+// "master", its offset, then the address, port and offset of each replica, also of one that was not asked to attach.
 func replicaLag(words []string) map[string]int64 {
 	if len(words) < 2 || words[0] != "master" {
 		return nil

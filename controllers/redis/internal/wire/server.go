@@ -54,7 +54,7 @@ func init() { redis.SetLogger(discardLogger{}) }
 
 // Server is one connection to one redis-server, for one pass. Nothing is
 // retried: after a command whose answer was lost, the server is looked at again.
-// Nor is the connection recreated: commands go to the process that was looked at,
+// Nor is the connection replaced: commands go to the process that was looked at,
 // never to one that came after it.
 type Server struct {
 	client  *redis.Client
@@ -116,7 +116,7 @@ func openConfirmed(hostport, password string, secure *tls.Config, replyLimit tim
 			return nil, err
 		}
 		if confirm != nil { // after the dial: a pod that gets the address later does not get this connection
-			unconfirmed.Store(true) // also if anyone who waits for the connection gives up meanwhile
+			unconfirmed.Store(true) // also if the caller that waits for the connection gives up meanwhile
 			err := confirm(ctx)
 			unconfirmed.Store(errors.Is(err, ErrNotFoundOut))
 			if err != nil {
@@ -199,7 +199,7 @@ func dialTwice(ctx context.Context, address string) (net.Conn, error) {
 	return conn, err
 }
 
-// Fence makes the server follow no one. It keeps its data, its history and its
+// Fence makes the server follow no other. It keeps its data, its history and its
 // offset, refuses writes, and still feeds the replicas that it has.
 func (s *Server) Fence(ctx context.Context) error {
 	return s.do(ctx, "REPLICAOF", FenceHost, "1")

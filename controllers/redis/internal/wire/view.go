@@ -8,7 +8,7 @@ type Answer int
 const (
 	// Silent means no answer in time, or no route there. It says nothing about the process.
 	Silent Answer = iota
-	// Refused means that no one listens at that address; it was tried twice.
+	// Refused means that no server listens at that address; it was tried twice.
 	Refused
 	// AuthFailed means that somebody answers who does not know our password.
 	AuthFailed
@@ -26,7 +26,7 @@ const (
 // command runs for longer than busy-reply-threshold (isInsideYieldingLongCommand in Redis' server.c).
 const Busy = "BUSY"
 
-// FenceHost is the master that a fenced server is given: itself, which refuses. So it follows no one.
+// FenceHost is the master that a fenced server is given: itself, which refuses. So it follows no other.
 const FenceHost = "127.0.0.1"
 
 // View is what one server says of itself.

@@ -23,13 +23,13 @@ const (
 	// Probe is a user without password that may do nothing but PING and ROLE.
 	Probe = "_probe"
 
-	// redialInterval is the time between attempts to connect while no one answers.
+	// redialInterval is the time between attempts to connect while no server answers.
 	redialInterval = 100 * time.Millisecond
 	// unreadableRetry is how long a server is left alone after a reply that cannot be read.
 	unreadableRetry = 5 * time.Second
 )
 
-// WatchHandler is shown what a watch hears of one server.
+// WatchHandler gets what a watch hears from one server.
 type WatchHandler struct {
 	// TLSConfig returns the config for TLS. It is asked for at each connection; nil is
 	// in the clear.
@@ -53,14 +53,14 @@ func Watch(ctx context.Context, address string, interval time.Duration, handler 
 func watch(ctx context.Context, hostport string, interval time.Duration, handler WatchHandler) {
 	redial := time.NewTicker(redialInterval)
 	defer redial.Stop()
-	for reported := ""; ctx.Err() == nil; {
+	for logged := ""; ctx.Err() == nil; {
 		met, why := watchOnce(ctx, hostport, interval, handler)
 		if met && ctx.Err() == nil {
 			handler.OnChange()
 		}
-		if why != "" && why != reported {
-			reported = why
-			log.FromContext(ctx).Info("a server cannot be parsed", "address", hostport, "why", why, "nextTryIn", unreadableRetry)
+		if why != "" && why != logged {
+			logged = why
+			log.FromContext(ctx).Info("a server's reply cannot be parsed", "address", hostport, "why", why, "nextTryIn", unreadableRetry)
 		}
 		pause := redial.C
 		if why != "" {
