@@ -28,9 +28,10 @@ func TestPermitsToWrite(t *testing.T) {
 		{"not once its server answers", func(one *databasev1alpha1.EtcdRecordedMember, m *membership.Member) {
 			one.Joined, m.View.Answered = true, true
 		}, false},
-		{"but that its member has run", func(one *databasev1alpha1.EtcdRecordedMember, m *membership.Member) {
-			one.Ran, m.View.Answered = true, true
-		}, true},
+		{"a pod is informed that its member has run, though its server answers",
+			func(one *databasev1alpha1.EtcdRecordedMember, m *membership.Member) {
+				one.Ran, m.View.Answered = true, true
+			}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			record := &databasev1alpha1.EtcdMembership{Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0", DataID: "d", StartedBy: "p"}}}

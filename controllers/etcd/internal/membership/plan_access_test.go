@@ -30,14 +30,15 @@ func TestAccess(t *testing.T) {
 		{"who may do everything and is not ours goes before a login is required", func(s *scene) {
 			s.login(Access{Known: true, HasRole: true, Refused: []string{"root"}, Intruders: []string{"x"}}, databasev1alpha1.EtcdLogin{})
 		}, "DropUser ", "it comes from previous data"},
-		{"and before that is recorded", func(s *scene) {
+		{"who may do everything and is not ours goes before a required login is recorded", func(s *scene) {
 			s.login(with(func(a *Access) { a.Intruders = []string{"x"} }), databasev1alpha1.EtcdLogin{})
 		},
 			"DropUser ", "it comes from previous data"},
 		{"our users are let in", func(s *scene) {
 			s.login(Access{Known: true, HasRole: true, Refused: []string{"root", "backup"}}, databasev1alpha1.EtcdLogin{})
 		}, "SetUser ", ""},
-		{"then a login is required", func(s *scene) { s.login(Access{Known: true, HasRole: true}, databasev1alpha1.EtcdLogin{}) },
+		{"a login is required once our users are let in",
+			func(s *scene) { s.login(Access{Known: true, HasRole: true}, databasev1alpha1.EtcdLogin{}) },
 			"RequireLogin ", ""},
 		{"which is recorded", func(s *scene) { s.login(with(func(a *Access) { a.Published = "" }), databasev1alpha1.EtcdLogin{}) },
 			"RecordLogin ", ""},
@@ -45,13 +46,14 @@ func TestAccess(t *testing.T) {
 		{"the next user is let in before it is recorded", func(s *scene) {
 			s.login(with(func(a *Access) { a.Wanted, a.Refused = "application-b", []string{"application-b"} }), recorded)
 		}, "SetUser ", ""},
-		{"and recorded before it is published", func(s *scene) { s.login(with(func(a *Access) { a.Wanted = "application-b" }), recorded) },
+		{"the next user is recorded before it is published",
+			func(s *scene) { s.login(with(func(a *Access) { a.Wanted = "application-b" }), recorded) },
 			"RecordLogin ", ""},
 		{"the time of the one before does not start until it was seen published", func(s *scene) {
 			s.login(with(func(a *Access) { a.Wanted = "application-b" }),
 				databasev1alpha1.EtcdLogin{Required: true, User: "application-b", FormerUser: "application-a"})
 		}, "Idle ", ""},
-		{"then it does", func(s *scene) {
+		{"the time of the one before starts once the next was seen published", func(s *scene) {
 			s.login(with(func(a *Access) { a.Published, a.Wanted = "application-b", "application-b" }),
 				databasev1alpha1.EtcdLogin{Required: true, User: "application-b", FormerUser: "application-a"})
 		}, "RecordLogin ", ""},
@@ -90,7 +92,7 @@ func TestNextUser(t *testing.T) {
 		{"the first", databasev1alpha1.EtcdLogin{}, "", false, "application-a"},
 		{"it stays", databasev1alpha1.EtcdLogin{User: "application-a"}, "application-a", true, "application-a"},
 		{"the other", databasev1alpha1.EtcdLogin{User: "application-a"}, "application-a", false, "application-b"},
-		{"and back", databasev1alpha1.EtcdLogin{User: "application-b"}, "application-b", false, "application-a"},
+		{"after the other the first is next again", databasev1alpha1.EtcdLogin{User: "application-b"}, "application-b", false, "application-a"},
 		{"not before the last change is published", databasev1alpha1.EtcdLogin{User: "application-b", FormerUser: "application-a"},
 			"application-a", false, "application-b"},
 		{"not while the one before is let in", databasev1alpha1.EtcdLogin{User: "application-b", FormerUser: "application-a"}, "application-b",

@@ -160,8 +160,8 @@ func TestPermitOfARestore(t *testing.T) {
 		not     string
 	}{
 		{"the first member is shown where the backup is", func(*scene) {}, reported, ""},
-		{"and starts with nothing while it is not there", func(s *scene) { s.Fetch = Fetch{} }, `"restore":{"item":`, "url"},
-		{"nor with another", func(s *scene) { s.Fetch.Item.Item = "other" }, `"restore":{"item":`, "url"},
+		{"the first member is shown no address while the backup is not there", func(s *scene) { s.Fetch = Fetch{} }, `"restore":{"item":`, "url"},
+		{"the first member is shown no address of another backup", func(s *scene) { s.Fetch.Item.Item = "other" }, `"restore":{"item":`, "url"},
 		{"one that has run never starts again", func(s *scene) { s.Members[0].Record.Ran = true }, `"ran":true`, "restore"},
 		{"one that joins gets its data from the others", func(s *scene) { s.Members[0].Record.Joined = true }, `"state":"existing"`, "restore"},
 	} {

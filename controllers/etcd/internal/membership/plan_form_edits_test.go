@@ -50,7 +50,7 @@ func TestAClusterThatFormsSaysWhatItFollowsLater(t *testing.T) {
 			[]string{"spec.version, which cannot be carried out: no etcd 3.9"}, nil},
 		{"no one is advised to delete it while images are being pulled", func(s *scene) { s.Size = 1 },
 			[]string{forms}, []string{correct, leave}},
-		{"nor while a majority can still form it", func(s *scene) { s.Size = 1; s.Members[2].Pod.Fails = true },
+		{"no one is advised to delete it while a majority can still form it", func(s *scene) { s.Size = 1; s.Members[2].Pod.Fails = true },
 			[]string{forms}, []string{correct, leave}},
 		{"one that cannot form may be deleted, as nothing ran", func(s *scene) { s.Size = 1; s.failAll() }, []string{forms, correct, leave}, nil},
 		{"one in which a server ran is not to be deleted", func(s *scene) {

@@ -53,7 +53,7 @@ func TestPlan(t *testing.T) {
 			"Wait ", "form the cluster; a-0 has lost its data"},
 		{"also if who is left has no key", func(s *scene) { s.notFormed(0, 1); s.Members[2].View = View{Waits: true, Index: 3, Revision: 1} },
 			"Form ", "no member has any data"},
-		{"or has not started", func(s *scene) {
+		{"a cluster is formed again if the member that is left has not started", func(s *scene) {
 			s.notFormed(0, 1)
 			s.silence(2)
 			s.Members[2].Record.StartedBy, s.Members[2].Pod = "", Pod{}
@@ -120,13 +120,14 @@ func TestPlan(t *testing.T) {
 		}, "RemoveMember a-2", ""},
 		{"a surplus member that does not run holds up nothing", func(s *scene) { s.addVoter(); s.silence(3) },
 			"RemoveMember a-3", "it does not run"},
-		{"nor do two", func(s *scene) { s.addVoter(); s.addVoter(); s.silence(3); s.silence(4) }, "RemoveMember a-4", "it does not run"},
+		{"two surplus members that do not run hold up nothing", func(s *scene) { s.addVoter(); s.addVoter(); s.silence(3); s.silence(4) },
+			"RemoveMember a-4", "it does not run"},
 		{"it stays while no majority of the others is healthy",
 			func(s *scene) { s.addVoter(); s.addVoter(); s.silence(2); s.silence(3); s.silence(4) },
 			"Wait ", "waiting for a-2, a-3, a-4"},
 		{"a record that is gone is not restarted over data", func(s *scene) { s.Status.Membership = nil },
 			"Block ", "status.membership is gone"},
-		{"nor over what a former object has left", func(s *scene) {
+		{"a cluster is not started over what a former object has left", func(s *scene) {
 			s.Status.Membership, s.Members, s.FormerData = nil, nil, []string{"data-a-0"}
 		}, "Block ", "data-a-0 have the data of a former EtcdCluster"},
 		{"the only member", func(s *scene) { s.forget(2); s.forget(1); s.Members, s.Size = s.Members[:1], 1; s.loseData(0) },
@@ -321,7 +322,7 @@ func TestPlan(t *testing.T) {
 			s.failToStart(1)
 			s.Members[1].Pod.NeverRan = false
 		}, "Wait ", "form the cluster"},
-		{"nor one that was seen to run", func(s *scene) {
+		{"without storage a pod that was seen to run stays", func(s *scene) {
 			s.HasStorage, s.Listed = false, false
 			s.silence(1)
 			s.failToStart(2)
@@ -423,10 +424,10 @@ func TestPermit(t *testing.T) {
 		{"another pod must find the data", func(s *scene) { s.replacePod(1) }, `{"pod":"new-pod-1","data":"d1","ran":true,`},
 		{"one that joins a cluster which runs", func(s *scene) { s.Members[1].Record.Joined = true }, `"memberID":"65","state":"existing"`},
 		{"one that is not recorded may not start", func(s *scene) { s.forget(1) }, ""},
-		{"nor one that is not recorded to start", func(s *scene) { s.Members[1].Record.StartedBy = "" }, ""},
-		{"nor one whose volume is another", func(s *scene) { s.Members[1].Pod.ClaimUID = "restored" }, ""},
-		{"nor one whose volume is not known yet", func(s *scene) { s.Members[1].Pod.ClaimUID = "" }, ""},
-		{"nor one without a pod", func(s *scene) { s.Members[1].Pod = Pod{} }, ""},
+		{"one that is not recorded to start may not start", func(s *scene) { s.Members[1].Record.StartedBy = "" }, ""},
+		{"one whose volume is another may not start", func(s *scene) { s.Members[1].Pod.ClaimUID = "restored" }, ""},
+		{"one whose volume is not known yet may not start", func(s *scene) { s.Members[1].Pod.ClaimUID = "" }, ""},
+		{"one without a pod may not start", func(s *scene) { s.Members[1].Pod = Pod{} }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene()

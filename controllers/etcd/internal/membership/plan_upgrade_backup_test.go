@@ -35,7 +35,7 @@ func TestTheBackupBeforeAnUpgrade(t *testing.T) {
 		{"not into the store of what was made once, or is another's", func(s *scene) { s.schedule(); s.Backups[0].Scheduled = false },
 			"SetVersion ", "3.7.3"},
 		{"not before a patch", func(s *scene) { s.schedule(); s.Wanted = Version{6, 15} }, "SetVersion ", "3.6.15"},
-		{"nor before the patch that comes before the next minor version", func(s *scene) { s.schedule(); s.on(Version{6, 10}) },
+		{"no backup is awaited before the patch that comes before the next minor version", func(s *scene) { s.schedule(); s.on(Version{6, 10}) },
 			"SetVersion ", "3.6.16"},
 		{"not before all have agreed on the version before", func(s *scene) { s.schedule(); s.run(Version{6, 16}, "3.5", 2) },
 			"Wait ", "to agree"},

@@ -34,7 +34,8 @@ func TestWhatPodsAreMadeWithIsChosen(t *testing.T) {
 			s.Image, s.Wanted = "mine:7", Version{7, 3}
 			s.run(Version{6, 16}, "3.5", 1)
 		}, "Wait ", "waiting for a-1 to agree on version 3.6"},
-		{"then it is taken", func(s *scene) { s.own("mine:6"); s.Image, s.Wanted = "mine:7", Version{7, 3} }, "SetVersion ", "3.7.3 mine:7"},
+		{"an image of the next version is taken once all agree on the version before",
+			func(s *scene) { s.own("mine:6"); s.Image, s.Wanted = "mine:7", Version{7, 3} }, "SetVersion ", "3.7.3 mine:7"},
 		{"an image of the same version is a plain roll", func(s *scene) { s.own("mine:6"); s.Image = "mine:6b" },
 			"SetVersion ", "3.6.16 mine:6b"},
 		{"also while no server runs with the one before", func(s *scene) {
@@ -46,7 +47,7 @@ func TestWhatPodsAreMadeWithIsChosen(t *testing.T) {
 		{"a patch", func(s *scene) { s.Wanted = Version{6, 15} }, "SetVersion ", "3.6.15 etcd:v3.6.15"},
 		{"a release with another image of the same version moves nothing", func(s *scene) { s.DefaultImages[1] = "mirror/etcd:v3.6.16" },
 			"Idle ", ""},
-		{"nor does an image that is dropped", func(s *scene) { s.own("mine:6"); s.Image = "" }, "Idle ", ""},
+		{"an image that is dropped moves nothing", func(s *scene) { s.own("mine:6"); s.Image = "" }, "Idle ", ""},
 		{"an image that is dropped gives way on the way to the next version", func(s *scene) {
 			s.own("mine:6")
 			s.Image, s.Wanted = "", Version{7, 3}
@@ -77,7 +78,7 @@ func TestWhatPodsAreMadeWithIsChosen(t *testing.T) {
 			s.Image, s.Wanted = "mine:6b", Version{7, 3}
 			s.run(Version{5, 35}, "3.6", 2)
 		}, "SetVersion ", "3.6.16 mine:6b"},
-		{"or the version that it holds, when the others have agreed on the one before", func(s *scene) {
+		{"the version that an image holds is taken when the others have agreed on the one before", func(s *scene) {
 			s.own("mine:7")
 			s.pull("before:6", 0, 1)
 			s.outdate(0, 1)

@@ -23,7 +23,7 @@ func TestMayAnswer(t *testing.T) {
 			View{Waits: true, ID: 107, Index: 3, Revision: 1}, true},
 		{"not one that is to have an ID", func(s *scene) { s.Members[1].Record.ID = "" }, View{Waits: true, ID: 107, Index: 3, Revision: 1},
 			false},
-		{"nor one that is yet to read its log", nil, View{Waits: true, ID: 101, Revision: 1}, false},
+		{"one that is yet to read its log is not taken for the member", nil, View{Waits: true, ID: 101, Revision: 1}, false},
 		{"no record at all", func(s *scene) { s.Status.Membership = nil; s.Members[1].Record = nil },
 			View{Answered: true, ID: 107, ClusterID: 13}, true},
 	} {

@@ -36,7 +36,7 @@ func TestDesired(t *testing.T) {
 		more   []string
 	}{
 		{"no route before there is a master", fixture.Sized(3), []string{"PodDisruptionBudget/a"}},
-		{"then one", withMaster(fixture.Sized(3), "a-1"), []string{"PodDisruptionBudget/a", "Service/a"}},
+		{"there is a route once there is a master", withMaster(fixture.Sized(3), "a-1"), []string{"PodDisruptionBudget/a", "Service/a"}},
 		{"one node may go at any time", withMaster(fixture.Sized(1), "a-0"), []string{"Service/a"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

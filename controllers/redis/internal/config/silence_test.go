@@ -21,14 +21,14 @@ func TestSilenceAllowsForAScript(t *testing.T) {
 	}{
 		{"the default is Redis' own", "", "", 3, 7 * time.Second, 7 * time.Second},
 		{"a lower one counts once the servers have it", "1000", "", 3, 3 * time.Second, 7 * time.Second},
-		{"and then", "1000", "1000", 3, 3 * time.Second, 3 * time.Second},
+		{"a lower one that the servers have counts", "1000", "1000", 3, 3 * time.Second, 3 * time.Second},
 		{"a higher one counts at once", "20000", "", 3, 22 * time.Second, 22 * time.Second},
 		{"one that the servers still have counts", "1000", "20000", 3, 3 * time.Second, 22 * time.Second},
 		{"the user's patience counts if it is longer", "1000", "1000", 10, 10 * time.Second, 10 * time.Second},
 		{"not more than a minute is waited for", "3600000", "3600000", 3, 62 * time.Second, 62 * time.Second},
-		{"nor where a server never answers", "0", "0", 3, 62 * time.Second, 62 * time.Second},
+		{"not more than a minute is waited for where a server never answers", "0", "0", 3, 62 * time.Second, 62 * time.Second},
 		{"what no server accepts does not count", "5e3", "", 3, 7 * time.Second, 7 * time.Second},
-		{"nor what is below zero", "-1", "", 3, 7 * time.Second, 7 * time.Second},
+		{"a threshold below zero does not count", "-1", "", 3, 7 * time.Second, 7 * time.Second},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			r, accepted := fixture.Sized(3), Settings{Live: map[string]string{}}

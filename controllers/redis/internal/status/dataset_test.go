@@ -21,7 +21,7 @@ func TestADatasetEnds(t *testing.T) {
 		want   bool
 	}{
 		{"the first start starts the first data set, and ends none", first, commonv1.ReasonForming, false, false},
-		{"nor does the first start whose operator ended in the middle", interrupted, commonv1.ReasonForming, false, false},
+		{"a first start whose operator ended in the middle ends no data set", interrupted, commonv1.ReasonForming, false, false},
 		{"a new object on the volumes of a former one continues with its data", first, commonv1.ReasonRecovering, false, false},
 		{"a set that wakes continues with its data", asleep, commonv1.ReasonRecovering, false, false},
 		{"a set that wakes without the volumes that it had has lost all", asleep, commonv1.ReasonForming, false, true},
@@ -29,7 +29,7 @@ func TestADatasetEnds(t *testing.T) {
 		{"a set of which no volume has data has lost all", serving, commonv1.ReasonDatasetLost, false, true},
 		{"older volumes are started from only if a human allows it", serving, commonv1.ReasonRecovering, true, true},
 		{"also while a set wakes", asleep, commonv1.ReasonRecovering, true, true},
-		{"and with a new object", first, commonv1.ReasonRecovering, true, true},
+		{"a new object starts from older volumes only if a human allows it", first, commonv1.ReasonRecovering, true, true},
 		{"a failover continues with all confirmed writes", serving, commonv1.ReasonMasterLost, false, false},
 		{"a failover that a human forced may not", serving, commonv1.ReasonMasterLost, true, true},
 		{"a master that is cut off is replaced with all confirmed writes", serving, commonv1.ReasonMasterCutOff, false, false},

@@ -70,7 +70,8 @@ func TestBusy(t *testing.T) {
 
 		{"a human who asks for another master waits for the script", 3,
 			func(s *Scene) { keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait-1); ask(s, "a-1") }, Wait, nil},
-		{"but not for longer than the limit", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait); ask(s, "a-1") }, Fence,
+		{"a human who asks for another master waits for the script no longer than the limit", 3,
+			func(s *Scene) { keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait); ask(s, "a-1") }, Fence,
 			[]string{"a-1", "a-2"}},
 		{"a busy master that is replaced is waited for once the others are fenced", 3, func(s *Scene) {
 			keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait)
@@ -78,7 +79,7 @@ func TestBusy(t *testing.T) {
 			FenceReplicas(s, 95, 95)
 			s.FencedFor = 4*time.Second - 1
 		}, Wait, nil},
-		{"then the node that a human asked for is promoted", 3, func(s *Scene) {
+		{"the node that a human asked for is promoted after the wait", 3, func(s *Scene) {
 			keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait)
 			ask(s, "a-2")
 			FenceReplicas(s, 95, 95)
@@ -89,8 +90,9 @@ func TestBusy(t *testing.T) {
 			ask(s, "a-1")
 			MakeSilent(&s.Nodes[2])
 		}, Wait, nil},
-		{"nor for a node that there is not", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, time.Hour); ask(s, "b-7") }, Wait, nil},
-		{"nor for the busy master itself", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, time.Hour); ask(s, "a-0") }, Wait, nil},
+		{"a busy master is not replaced by a node that does not exist", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, time.Hour); ask(s, "b-7") },
+			Wait, nil},
+		{"a busy master is not replaced by itself", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, time.Hour); ask(s, "a-0") }, Wait, nil},
 	}
 	for _, code := range []string{"LOADING", "MASTERDOWN", "MISCONF", "NOPERM", "OOM"} {
 		rows = append(rows, planRow{"a master that answers " + code + " stays", 3, func(s *Scene) {
@@ -100,7 +102,7 @@ func TestBusy(t *testing.T) {
 			keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait-1)
 			MakeErroring(&s.Nodes[0], code)
 			ask(s, "a-1")
-		}, Wait, nil}, planRow{"but not for longer than the limit, also if it answers " + code, 3, func(s *Scene) {
+		}, Wait, nil}, planRow{"a human waits no longer than the limit for a master that answers " + code, 3, func(s *Scene) {
 			keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait)
 			MakeErroring(&s.Nodes[0], code)
 			ask(s, "a-1")

@@ -42,7 +42,7 @@ func TestCutOffMaster(t *testing.T) {
 			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](10)}
 		}, Wait, nil},
 		{"little more than a second is none", 3, func(s *Scene) { cutOffFromMaster(s, time.Second, 1, 2) }, Idle, nil},
-		{"nor may the user have it so", 3, func(s *Scene) {
+		{"two seconds are not enough to step down, though the user asks for one", 3, func(s *Scene) {
 			cutOffFromMaster(s, 2*time.Second, 1, 2)
 			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](1)}
 		}, Wait, nil},
@@ -65,7 +65,7 @@ func TestCutOffMaster(t *testing.T) {
 		}, Wait, nil},
 		{"one that is sent its data has a way to it", 3,
 			func(s *Scene) { cutOffFromMaster(s, time.Hour, 1, 2); LinksDown(s); s.Nodes[1].Syncing = true }, Wait, nil},
-		{"or waits for them to be written", 3, func(s *Scene) {
+		{"a replica that waits for a full copy has a way to the master", 3, func(s *Scene) {
 			cutOffFromMaster(s, time.Hour, 1, 2)
 			LinksDown(s)
 			s.Nodes[0].Copying = []string{s.Nodes[1].Address, s.Nodes[2].Address}
@@ -90,9 +90,10 @@ func TestCutOffMaster(t *testing.T) {
 			MakeSilent(&s.Nodes[3])
 			MakeSilent(&s.Nodes[4])
 		}, Promote, []string{"a-0"}},
-		{"nor when it was fenced for something else", 3,
+		{"a master that was fenced for another reason is promoted back", 3,
 			func(s *Scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Reason = commonv1.ReasonMasterLost }, Promote, []string{"a-0"}},
-		{"nor for that before it became master", 3, func(s *Scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Epoch = 7 }, Promote,
+		{"a master that was cut off in an earlier epoch is promoted back", 3,
+			func(s *Scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Epoch = 7 }, Promote,
 			[]string{"a-0"}},
 		{"one that was not fenced after all serves", 3, func(s *Scene) {
 			s.Status.Epoch, s.Status.TargetMaster = 8, "a-1"

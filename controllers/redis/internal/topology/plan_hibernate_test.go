@@ -19,8 +19,9 @@ func TestGoingToSleep(t *testing.T) {
 	fenced := func(s *Scene) { FencedAt(&s.Nodes[0], 100); s.Nodes[0].Master = false }
 	testPlan(t, hibernating, []planRow{
 		{"first the writes end", 3, func(*Scene) {}, Fence, []string{"a-0"}},
-		{"then the last of them arrive", 3, func(s *Scene) { fenced(s); s.Nodes[2].Offset = 99 }, Wait, []string{"a-2"}},
-		{"then no one is master", 3, fenced, EndMastership, []string{"a-0"}},
+		{"the last writes are waited for before the mastership ends", 3, func(s *Scene) { fenced(s); s.Nodes[2].Offset = 99 }, Wait,
+			[]string{"a-2"}},
+		{"the mastership ends once the last writes have arrived", 3, fenced, EndMastership, []string{"a-0"}},
 		{"one that does not hear the master is not waited for", 3, func(s *Scene) {
 			fenced(s)
 			s.Nodes[2].Offset, s.Nodes[2].LinkUp = 99, false
@@ -32,8 +33,10 @@ func TestGoingToSleep(t *testing.T) {
 		{"a pod that may not keep data as asked by now is replaced first", 3, Outdated(2), DeletePod, []string{"a-2"}},
 		{"so is a way to keep data that servers have not come to yet", 3, func(s *Scene) { s.Nodes[2].AOF = false }, SetPersistence,
 			[]string{"a-2"}},
-		{"or that they would not start with", 3, func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no" }, Wait, nil},
-		{"or were not reported", 3, func(s *Scene) { s.Nodes[1].SettingsUnknown = true }, ApplySettings, []string{"a-1"}},
+		{"the servers' file is waited for until it keeps data as asked", 3, func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no" }, Wait,
+			nil},
+		{"settings that a server may not have are applied first", 3, func(s *Scene) { s.Nodes[1].SettingsUnknown = true }, ApplySettings,
+			[]string{"a-1"}},
 		{"a master without a pod hands over first", 3, func(s *Scene) { Orphan(s) }, SwitchOver, []string{"a-1"}},
 		{"a second master is fenced first", 3, func(s *Scene) { fenced(s); s.Nodes[1].Master = true }, Fence, []string{"a-1"}},
 		{"who sleeps is left alone", 3, func(s *Scene) { s.Status.Replication = nil; SilentAll(s) }, Idle, nil},

@@ -46,14 +46,17 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			makeLaterMaster(s, 1, 2)
 			s.Nodes[1].MinReplicas = 2
 		}, Fence, []string{"a-1"}},
-		{"nor by no one, though it asks for none", 3, func(s *Scene) {
+		{"a master that no one follows is not the right one, though it asks for no replica", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
 			makeLaterMaster(s, 1)
 			s.Nodes[1].MinReplicas, s.Nodes[2].LinkUp = 0, false
 		}, Fence, []string{"a-1"}},
-		{"nor while the recorded one confirms writes, too", 5, func(s *Scene) { makeLaterMaster(s, 3, 4) }, Block, nil},
-		{"nor while that one needs no one to confirm", 3, func(s *Scene) { withMinReplicas(s, 0, 0); makeLaterMaster(s, 1, 2) }, Block, nil},
-		{"but where it can confirm none", 3, func(s *Scene) { makeLaterMaster(s, 1, 2) }, RecordMaster, []string{"a-1"}},
+		{"a second master is not the right one while the recorded one confirms writes", 5, func(s *Scene) { makeLaterMaster(s, 3, 4) }, Block,
+			nil},
+		{"a second master is not the right one while the recorded one needs no replica to confirm", 3,
+			func(s *Scene) { withMinReplicas(s, 0, 0); makeLaterMaster(s, 1, 2) }, Block, nil},
+		{"a second master is the right one when the recorded one can confirm none", 3, func(s *Scene) { makeLaterMaster(s, 1, 2) }, RecordMaster,
+			[]string{"a-1"}},
 		{"not one that the recorded master continued from, however many follow it", 5, func(s *Scene) {
 			makeLaterMaster(s, 1, 2)
 			s.Nodes[0].FormerReplID = NextHistory
@@ -62,12 +65,12 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			makeLaterMaster(s, 1, 2)
 			s.Nodes[0].FormerReplID = NextHistory
 		}, Fence, []string{"a-1"}},
-		{"nor the one before the recorded master, which does not answer now", 3, func(s *Scene) {
+		{"the master before the recorded one is not the right one, though the recorded one is silent", 3, func(s *Scene) {
 			MakeSilent(&s.Nodes[0])
 			makeLaterMaster(s, 1, 2)
 			s.Status.Replication.FormerReplID = NextHistory
 		}, Fence, []string{"a-1"}},
-		{"nor one of an earlier epoch", 5, func(s *Scene) {
+		{"a master of an earlier epoch is not the right one", 5, func(s *Scene) {
 			makeLaterMaster(WithVolumes(s), 1, 2)
 			s.Volumes["a-1"] = Volume{Stamp: Stamp{6, NextHistory, Leading}}
 		}, Fence, []string{"a-1"}},
@@ -119,7 +122,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			s.Nodes[1].FormerOffset = s.Nodes[1].Offset
 		}, AttachReplicas, []string{"a-1"}},
 		{"one that wrote since is not overwritten", 3, func(s *Scene) { wentOn(&s.Nodes[1]) }, Block, nil},
-		{"nor one with a history that no volume knows", 3, func(s *Scene) {
+		{"a node with a history that no volume knows is not overwritten", 3, func(s *Scene) {
 			FencedAt(&WithVolumes(s).Nodes[1], 100)
 			s.Nodes[1].ReplID = "two histories on"
 		}, Block, nil},
@@ -143,7 +146,7 @@ func TestCountingAfterTheMaster(t *testing.T) {
 			FenceReplicas(s, 90, 95)
 			s.Status.Replication.StartOffset = 99
 		}, Wait, nil},
-		{"nor has it confirmed a write of it", 3, func(s *Scene) {
+		{"a replica below the offset that the history started with has confirmed no write of it", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			s.Status.Replication.StartOffset = 93
 		}, Promote, []string{"a-2"}},

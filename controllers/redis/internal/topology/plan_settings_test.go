@@ -44,8 +44,8 @@ func TestSettingsPlan(t *testing.T) {
 		{"who started from an older file is informed again", 3, func(s *Scene) { appends(s, false, 2) }, SetPersistence, []string{"a-2"}},
 		{"an outdated node that has its data elsewhere first", 3, func(s *Scene) { Outdated(2)(s); appends(s, false, 2) }, SetPersistence,
 			[]string{"a-2"}},
-		{"or is writing it", 3, func(s *Scene) { Outdated(2)(s); s.Nodes[2].Rewriting = true }, Wait, nil},
-		{"then it is replaced", 3, Outdated(2), DeletePod, []string{"a-2"}},
+		{"an outdated node that is writing its data is waited for", 3, func(s *Scene) { Outdated(2)(s); s.Nodes[2].Rewriting = true }, Wait, nil},
+		{"an outdated node that has written its data is replaced", 3, Outdated(2), DeletePod, []string{"a-2"}},
 	})
 }
 
@@ -65,12 +65,15 @@ func TestTheFileFollowsTheServers(t *testing.T) {
 		{"what was never in it takes no roll", func(s *Scene) { delete(s.Settings.Live, "hz"); s.Spec.Config = nil }, "hz", "", 0},
 		{"a file that lacks writes is not started from", func(s *Scene) { s.Settings.Live[config.AppendOnly], s.Nodes[1].Rewriting = "no", true },
 			config.AppendOnly, "no", 0},
-		{"nor one that was not written", func(s *Scene) { s.Settings.Live[config.AppendOnly], s.Nodes[1].Rewritten = "no", false },
+		{"a file that was not written is not started from",
+			func(s *Scene) { s.Settings.Live[config.AppendOnly], s.Nodes[1].Rewritten = "no", false },
 			config.AppendOnly, "no", 0},
-		{"nor while a node is missing", func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no"; MakeSilent(&s.Nodes[1]) }, config.AppendOnly,
+		{"the file does not ask for appending while a node is missing",
+			func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no"; MakeSilent(&s.Nodes[1]) }, config.AppendOnly,
 			"no", 0},
-		{"but once all have it", func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no" }, config.AppendOnly, "yes", 0},
-		{"or none has", func(s *Scene) {
+		{"the file asks for appending once all nodes append", func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no" }, config.AppendOnly,
+			"yes", 0},
+		{"the file asks for no appending once no node appends", func(s *Scene) {
 			s.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistRDB}
 			for i := range s.Nodes {
 				s.Nodes[i].AOF = false

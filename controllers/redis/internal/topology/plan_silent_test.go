@@ -28,7 +28,8 @@ func TestSilence(t *testing.T) {
 	}
 	testPlan(t, healthy, []planRow{
 		{"a master that hangs is given its time", 3, func(s *Scene) { hang(&s.Nodes[0], s, 6900*time.Millisecond) }, Wait, nil},
-		{"then the others are fenced", 3, func(s *Scene) { hang(&s.Nodes[0], s, 7*time.Second) }, Fence, []string{"a-1", "a-2"}},
+		{"the others are fenced once the time of a master that hangs is over", 3, func(s *Scene) { hang(&s.Nodes[0], s, 7*time.Second) }, Fence,
+			[]string{"a-1", "a-2"}},
 		{"the time is the user's", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, 7*time.Second)
 			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](10)}
@@ -41,11 +42,11 @@ func TestSilence(t *testing.T) {
 			hang(&s.Nodes[0], s, 20*time.Second)
 			s.Spec.Config = OneDirective(config.BusyReplyThreshold, "20000")
 		}, Wait, nil},
-		{"and a minute where no script is answered for", 3, func(s *Scene) {
+		{"a master is given a minute where no script is answered for", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, time.Minute)
 			s.Spec.Config = OneDirective(config.BusyReplyThreshold, "0")
 		}, Wait, nil},
-		{"but not longer", 3, func(s *Scene) {
+		{"a master is not given more than a minute, however long a script may keep it silent", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, 62*time.Second)
 			s.Spec.Config = OneDirective(config.BusyReplyThreshold, "3600000")
 		}, Fence, []string{"a-1", "a-2"}},
@@ -64,14 +65,14 @@ func TestSilence(t *testing.T) {
 			s.FencedFor = 4 * time.Second
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MaxLagSeconds: ptr.To[int32](10)}
 		}, Wait, nil},
-		{"then replaced", 3, func(s *Scene) {
+		{"a master that hangs is replaced once the others were fenced for the lag", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, time.Hour)
 			FenceReplicas(s, 90, 95)
 			s.FencedFor = 4 * time.Second
 		}, Promote, []string{"a-2"}},
 		{"unless it answers the last question", 3, func(s *Scene) { FenceReplicas(s, 90, 95); s.FencedFor = 4 * time.Second }, AttachReplicas,
 			[]string{"a-1", "a-2"}},
-		{"nor with too few", 3, func(s *Scene) {
+		{"a master that hangs is not replaced with too few", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, time.Hour)
 			FenceReplicas(s, 90, 95)
 			MakeSilent(&s.Nodes[2])
@@ -91,7 +92,7 @@ func TestSilence(t *testing.T) {
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.Nodes[2].PodUID, To: "a-0"}
 			Detach(s, 2)
 		}, Wait, nil},
-		{"and so is the pod that came after it", 3, func(s *Scene) {
+		{"the pod that came after a replaced master is a replica like any other", 3, func(s *Scene) {
 			hang(&s.Nodes[2], s, 7*time.Second)
 			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: "of-before", To: "a-0"}
@@ -101,7 +102,7 @@ func TestSilence(t *testing.T) {
 		{"a minute", 3, func(s *Scene) { MakeSilent(&s.Nodes[2]); s.Nodes[2].SilentFor = time.Minute; Detach(s, 2) }, DeleteSilentPod,
 			[]string{"a-2"}},
 		{"not while its master hears it", 3, func(s *Scene) { MakeSilent(&s.Nodes[2]); s.Nodes[2].SilentFor = time.Minute }, Wait, nil},
-		{"nor while another is not well", 3, func(s *Scene) {
+		{"a silent replica is not deleted while another is not well", 3, func(s *Scene) {
 			MakeSilent(&s.Nodes[2])
 			s.Nodes[2].SilentFor = time.Minute
 			Detach(s, 2)
@@ -120,7 +121,7 @@ func TestSilence(t *testing.T) {
 		{"that cannot be", 3, wish("b-7"), DismissRequest, []string{"b-7"}},
 		{"that can be a moment later", 3, func(s *Scene) { wish("a-2")(s); s.Nodes[1].EndpointChanging = true }, Wait, nil},
 		{"that can soon be", 3, func(s *Scene) { wish("a-2")(s); s.Nodes[2].LinkUp = false }, Wait, nil},
-		{"nor does it touch the only node", 1, func(s *Scene) {
+		{"a supervised update does not touch the only node", 1, func(s *Scene) {
 			Outdated(0)(s)
 			s.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}
 		}, Idle, nil},

@@ -51,7 +51,8 @@ func TestPlan(t *testing.T) {
 		// Who does not know the operator's password is alive.
 		{"a master that is locked out serves", 3, func(s *Scene) { AuthFailed(&s.Nodes[0]) }, Wait, nil},
 		{"also when no one hears it", 3, func(s *Scene) { AuthFailed(&s.Nodes[0]); LinksDown(s) }, Wait, nil},
-		{"and when all others are fenced", 3, func(s *Scene) { AuthFailed(&s.Nodes[0]); FenceReplicas(s, 90, 95); s.FencedFor = time.Hour }, Wait,
+		{"a master that is locked out serves when all others are fenced", 3,
+			func(s *Scene) { AuthFailed(&s.Nodes[0]); FenceReplicas(s, 90, 95); s.FencedFor = time.Hour }, Wait,
 			nil},
 		{"a locked out member may hold the latest writes", 3, func(s *Scene) { RestartAll(s); s.Nodes[0].Keys = 1; AuthFailed(&s.Nodes[2]) },
 			Block, nil},
@@ -71,7 +72,8 @@ func TestPlan(t *testing.T) {
 		{"a replica that is locked out is restarted", 3, func(s *Scene) { AuthFailed(&s.Nodes[1]) }, DeletePod, []string{"a-1"}},
 		{"of several one at a time", 3, func(s *Scene) { AuthFailed(&s.Nodes[1]); AuthFailed(&s.Nodes[2]) }, DeletePod, []string{"a-2"}},
 		{"not while another goes", 3, func(s *Scene) { AuthFailed(&s.Nodes[1]); AuthFailed(&s.Nodes[2]); s.Nodes[2].Deleting = true }, Wait, nil},
-		{"nor while another is behind", 3, func(s *Scene) { AuthFailed(&s.Nodes[1]); s.Nodes[2].LinkUp = false }, Wait, nil},
+		{"a replica that is locked out is not restarted while another is behind", 3,
+			func(s *Scene) { AuthFailed(&s.Nodes[1]); s.Nodes[2].LinkUp = false }, Wait, nil},
 
 		// Passwords.
 		{"anyone who may accept others is reported", 3, func(s *Scene) { s.Nodes[0].PasswordsUnknown, s.Nodes[2].PasswordsUnknown = true, true },
@@ -86,7 +88,7 @@ func TestPlan(t *testing.T) {
 		// R + W > N.
 		{"one of two fenced is too few for W=1", 3, func(s *Scene) { Refused(&s.Nodes[0]); FenceReplicas(s, 90, 95); MakeSilent(&s.Nodes[2]) },
 			Block, nil},
-		{"and enough for W=2", 3, func(s *Scene) {
+		{"one of two fenced is enough for W=2", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
 			FenceReplicas(s, 90, 95)
 			MakeSilent(&s.Nodes[2])
@@ -127,8 +129,10 @@ func TestPlan(t *testing.T) {
 		{"a ghost that serves hands over", 3, func(s *Scene) { Orphan(s) }, SwitchOver, []string{"a-1"}},
 		{"when a ghost is silent, the replicas are fenced", 3, func(s *Scene) { MakeSilent(Orphan(s)); LinksDown(s) }, Fence,
 			[]string{"a-1", "a-2"}},
-		{"and is waited for", 3, func(s *Scene) { FenceReplicas(s, 90, 95); MakeSilent(Orphan(s)); s.FencedFor = 4*time.Second - 1 }, Wait, nil},
-		{"then promotes", 3, func(s *Scene) { FenceReplicas(s, 90, 95); MakeSilent(Orphan(s)); s.FencedFor = 4 * time.Second }, Promote,
+		{"a silent ghost is waited for once the replicas are fenced", 3,
+			func(s *Scene) { FenceReplicas(s, 90, 95); MakeSilent(Orphan(s)); s.FencedFor = 4*time.Second - 1 }, Wait, nil},
+		{"a replica is promoted once a silent ghost was waited for", 3,
+			func(s *Scene) { FenceReplicas(s, 90, 95); MakeSilent(Orphan(s)); s.FencedFor = 4 * time.Second }, Promote,
 			[]string{"a-2"}},
 		{"a ghost that answers again is served out", 3, func(s *Scene) { FenceReplicas(s, 90, 95); Orphan(s); s.FencedFor = 4 * time.Second },
 			AttachReplicas, []string{"a-1", "a-2"}},
@@ -146,7 +150,7 @@ func TestPlan(t *testing.T) {
 			AuthFailed(Orphan(s))
 			s.FencedFor = s.Situation().LostMasterWait() - 1
 		}, Wait, nil},
-		{"then promotes", 3, func(s *Scene) {
+		{"a replica is promoted once an address that refuses our password was waited for", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			AuthFailed(Orphan(s))
 			s.FencedFor = s.Situation().LostMasterWait()
@@ -184,7 +188,7 @@ func TestPlan(t *testing.T) {
 			[]string{"a-1"}},
 		{"not while another has not all", 3, func(s *Scene) { Fresh(&s.Nodes[1]); Detach(s, 1); s.Nodes[2].LinkUp = false }, Wait, nil},
 		{"also while another is silent", 3, func(s *Scene) { Fresh(&s.Nodes[1]); Detach(s, 1); MakeSilent(&s.Nodes[2]) }, Wait, nil},
-		{"but not for good", 3, func(s *Scene) {
+		{"a restarted replica leaves the sync set once another is silent for too long", 3, func(s *Scene) {
 			Fresh(&s.Nodes[1])
 			Detach(s, 1)
 			MakeSilent(&s.Nodes[2])
@@ -192,9 +196,11 @@ func TestPlan(t *testing.T) {
 		}, RemoveMembers, []string{"a-1"}},
 		{"one that restarted before it followed is fenced, to be counted as it is", 3, func(s *Scene) { s.Nodes[1].RunID = "another" }, Fence,
 			[]string{"a-1"}},
-		{"or dropped, while it loads and cannot be reported", 3, func(s *Scene) { s.Nodes[1].RunID, s.Nodes[1].Loading = "another", true },
+		{"one that restarted before it followed and loads is dropped, as it cannot be fenced yet", 3,
+			func(s *Scene) { s.Nodes[1].RunID, s.Nodes[1].Loading = "another", true },
 			RemoveMembers, []string{"a-1"}},
-		{"then it is attached again", 3, func(s *Scene) { Fresh(&s.Nodes[1]); Detach(s, 1); ForgetMember(s, "a-1") }, AttachReplicas,
+		{"a restarted replica that left the sync set is attached again", 3,
+			func(s *Scene) { Fresh(&s.Nodes[1]); Detach(s, 1); ForgetMember(s, "a-1") }, AttachReplicas,
 			[]string{"a-1"}},
 		{"an old master that came back is attached", 3, func(s *Scene) { FencedAt(&s.Nodes[1], 3); ForgetMember(s, "a-1"); Detach(s, 1) },
 			AttachReplicas, []string{"a-1"}},
@@ -207,7 +213,8 @@ func TestPlan(t *testing.T) {
 
 		// Planned moves.
 		{"a pod that goes is given the time that kube-proxy needs", 3, func(s *Scene) { s.Nodes[0].Deleting = true }, Wait, nil},
-		{"then hands over", 3, func(s *Scene) { s.Nodes[0].Deleting, s.Nodes[0].DeletingFor = true, RouteSettleTime }, SwitchOver,
+		{"a master whose pod goes hands over once kube-proxy had its time", 3,
+			func(s *Scene) { s.Nodes[0].Deleting, s.Nodes[0].DeletingFor = true, RouteSettleTime }, SwitchOver,
 			[]string{"a-1"}},
 		{"never to one that is not in sync", 3, func(s *Scene) {
 			s.Nodes[0].Deleting, s.Nodes[0].DeletingFor = true, RouteSettleTime
@@ -215,10 +222,12 @@ func TestPlan(t *testing.T) {
 		}, Wait, nil},
 		{"a master that cannot write to its disk hands over", 3, func(s *Scene) { s.Nodes[0].Misconf = true }, SwitchOver, []string{"a-1"}},
 		{"to one that can", 3, func(s *Scene) { s.Nodes[0].Misconf, s.Nodes[1].Misconf = true, true }, SwitchOver, []string{"a-2"}},
-		{"or to no one", 2, func(s *Scene) { s.Nodes[0].Misconf, s.Nodes[1].Misconf = true, true }, Idle, nil},
+		{"a master that cannot write to its disk stays when no replica can", 2,
+			func(s *Scene) { s.Nodes[0].Misconf, s.Nodes[1].Misconf = true, true }, Idle, nil},
 		{"scaling in moves the master first", 3, func(s *Scene) { MasterIs(s, 2); s.Spec.Size = ptr.To[int32](2) }, SwitchOver, []string{"a-0"}},
 		{"scaling in fences what is surplus", 3, func(s *Scene) { s.Spec.Size = ptr.To[int32](2) }, Fence, []string{"a-2"}},
-		{"then drops it", 3, func(s *Scene) { s.Spec.Size = ptr.To[int32](2); FencedAt(&s.Nodes[2], 90); Detach(s, 2) }, RemoveMembers,
+		{"scaling in drops a surplus node once it is fenced", 3,
+			func(s *Scene) { s.Spec.Size = ptr.To[int32](2); FencedAt(&s.Nodes[2], 90); Detach(s, 2) }, RemoveMembers,
 			[]string{"a-2"}},
 		{"to one node, W goes down before the last replica", 2, func(s *Scene) { s.Spec.Size = ptr.To[int32](1) }, SetMinReplicas,
 			[]string{"a-0"}},
@@ -226,7 +235,8 @@ func TestPlan(t *testing.T) {
 			s.Status.Replication.EffectiveMinReplicas, s.Nodes[0].MinReplicas = 0, 0
 			s.Nodes[1].LinkUp = false
 		}, Wait, nil},
-		{"and then does", 2, func(s *Scene) { s.Status.Replication.EffectiveMinReplicas, s.Nodes[0].MinReplicas = 0, 0 }, SetMinReplicas,
+		{"growing from one raises W once a replica is in sync", 2,
+			func(s *Scene) { s.Status.Replication.EffectiveMinReplicas, s.Nodes[0].MinReplicas = 0, 0 }, SetMinReplicas,
 			[]string{"a-0"}},
 		{"no higher than all that count can follow", 4, func(s *Scene) {
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
@@ -243,7 +253,8 @@ func TestPlan(t *testing.T) {
 			s.Nodes[2].EndpointChanging = true
 			Detach(s, 2)
 		}, RemoveMembers, []string{"a-2"}},
-		{"or another route", 3, func(s *Scene) { Outdated(0)(s); s.SinceRouted = RouteSettleTime - 1 }, Wait, nil},
+		{"the master is not moved while kube-proxy takes in another route", 3,
+			func(s *Scene) { Outdated(0)(s); s.SinceRouted = RouteSettleTime - 1 }, Wait, nil},
 		{"whose clients are sent on meanwhile", 3, func(s *Scene) {
 			Outdated(0)(s)
 			s.SinceRouted = OldClientTime
@@ -251,7 +262,7 @@ func TestPlan(t *testing.T) {
 		}, DisconnectClients, []string{"a-1"}},
 		{"waits while one is away", 3, func(s *Scene) { Outdated(0, 1)(s); s.Nodes[2].LinkUp = false }, Wait, nil},
 		{"size 1 is replaced where it stands", 1, Outdated(0), DeletePod, []string{"a-0"}},
-		{"and is asked to go once", 1, func(s *Scene) {
+		{"a single node whose pod is going is not deleted again", 1, func(s *Scene) {
 			Outdated(0)(s)
 			s.Nodes[0].Deleting, s.Nodes[0].DeletingFor = true, RouteSettleTime
 		}, Idle, nil},
@@ -274,7 +285,7 @@ func TestForming(t *testing.T) {
 		{"no one is there", false, func(s *Scene) { SilentAll(s) }, Wait, nil},
 		{"the first that is there", false, func(s *Scene) { MakeSilent(&s.Nodes[0]) }, Promote, []string{"a-1"}},
 		{"with volumes all are heard first", true, func(s *Scene) { MakeSilent(&s.Nodes[2]) }, Wait, nil},
-		{"then the lowest", true, func(*Scene) {}, Promote, []string{"a-0"}},
+		{"with volumes the lowest is promoted once all are heard", true, func(*Scene) {}, Promote, []string{"a-0"}},
 		{"data goes before ordinals", true, func(s *Scene) { s.Nodes[2].Keys = 4 }, Promote, []string{"a-2"}},
 		{"a master that lives is adopted", true, func(s *Scene) { s.Nodes[1].Master = true }, RecordMaster, []string{"a-1"}},
 		{"of two masters no one knows which", true, func(s *Scene) { s.Nodes[1].Master, s.Nodes[2].Master = true, true }, Block, nil},

@@ -21,7 +21,7 @@ func TestReload(t *testing.T) {
 		{"another was published", func(s *Scene) { s.CertificateFile = renewed }, LoadCertificates, "a-0,a-1,a-2", false},
 		{"one node has not loaded it yet", func(s *Scene) { s.Nodes[1].Certificate = renewed }, LoadCertificates, "a-1", false},
 		{"no one knows about one that is silent", func(s *Scene) { MakeSilent(&s.Nodes[2]) }, Wait, "", false},
-		{"nor about one that loads its data", func(s *Scene) { s.Nodes[2].Loading = true }, Wait, "", false},
+		{"no one knows which certificate a node that loads its data uses", func(s *Scene) { s.Nodes[2].Loading = true }, Wait, "", false},
 		{"a lost master is more urgent", func(s *Scene) {
 			s.CertificateFile = renewed
 			Refused(&s.Nodes[0])

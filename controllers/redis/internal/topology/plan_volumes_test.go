@@ -52,7 +52,8 @@ func TestStartingAgainOnVolumes(t *testing.T) {
 			"Recovering"},
 		{"it is waited for", func(s *Scene) { MakeSilent(&s.Nodes[0]) }, Wait, nil, missingWords("a-0")},
 		{"also while it loads", func(s *Scene) { s.Nodes[0].Loading = true }, Wait, nil, missingWords("a-0")},
-		{"and while its pod before this one is going", func(s *Scene) { s.Nodes[0].Deleting = true }, Wait, nil, missingWords("a-0")},
+		{"the last master is waited for while its previous pod is going", func(s *Scene) { s.Nodes[0].Deleting = true }, Wait, nil,
+			missingWords("a-0")},
 		{"emptied, one that was in sync, once all are there", func(s *Scene) { s.Nodes[0].Keys = 0; SetStamp(s, "a-2", 7, Behind) }, Promote,
 			[]string{"a-1"}, "Recovering"},
 		{"not before", func(s *Scene) { s.Nodes[0].Keys = 0; MakeSilent(&s.Nodes[2]) }, Wait, nil, missingWords("a-2")},
@@ -79,7 +80,7 @@ func TestStartingAgainOnVolumes(t *testing.T) {
 				s.Nodes[i].Keys = 0
 			}
 		}, Promote, []string{"a-2"}, "Recovering"},
-		{"and is no new one while a volume is missing", func(s *Scene) {
+		{"an empty set does not start while its last master is missing", func(s *Scene) {
 			for i := range s.Nodes {
 				s.Nodes[i].Keys = 0
 			}
@@ -95,7 +96,7 @@ func TestStartingAgainOnVolumes(t *testing.T) {
 			s.Nodes[0].Keys, s.Nodes[1].Keys = 0, 0
 			SetStamp(s, "a-2", 7, Behind)
 		}, Block, nil, emptiedWords("a-0, a-1", "a-2", 30)},
-		{"nor who was last in sync in an older epoch", func(s *Scene) {
+		{"a node that was last in sync in an older epoch is not started with", func(s *Scene) {
 			s.Nodes[0].Keys = 0
 			SetStamp(s, "a-0", 8, Leading)
 		}, Block, nil, emptiedWords("a-0", "a-2", 30)},
@@ -196,9 +197,11 @@ func TestStampsThatAreDue(t *testing.T) {
 		{"a link that is down for a moment", func(s *Scene) { s.Nodes[1].LinkUp = false }, nil, nil},
 		{"a node that does not answer", func(s *Scene) { MakeSilent(&s.Nodes[1]) }, nil, nil},
 		{"a replica that was restarted", func(s *Scene) { Fresh(&s.Nodes[1]) }, []string{"a-1"}, nil},
-		{"and has come to be in sync", func(s *Scene) { SetStamp(s, "a-1", 7, Behind) }, nil, []string{"a-1"}},
+		{"the volume of a replica that has come to be in sync is stamped", func(s *Scene) { SetStamp(s, "a-1", 7, Behind) }, nil,
+			[]string{"a-1"}},
 		{"one that left the sync set", func(s *Scene) { ForgetMember(s, "a-1"); s.Nodes[1].LinkUp = false }, []string{"a-1"}, nil},
-		{"or has not yet", func(s *Scene) { SetStamp(s, "a-1", 7, Behind); s.Nodes[1].LinkUp = false }, nil, nil},
+		{"the volume of a replica that is not in sync yet is not stamped",
+			func(s *Scene) { SetStamp(s, "a-1", 7, Behind); s.Nodes[1].LinkUp = false }, nil, nil},
 		{"a new master", func(s *Scene) { SetStamp(s, "a-0", 6, Synced) }, []string{"a-0"}, nil},
 		{"a new history of the same epoch", func(s *Scene) {
 			s.Status.Replication.ReplID, s.Nodes[0].ReplID = NextHistory, NextHistory
