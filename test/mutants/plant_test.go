@@ -32,7 +32,6 @@ const (
 const chooser = `package %s
 
 import (
-	"errors"
 	"os"
 	"slices"
 	"strings"
