@@ -109,7 +109,7 @@ func (s scenario) play(t *testing.T, crash *oncetest.Crash) *fakeCluster {
 	}
 	w.operator().runUntil(end)
 	s.check(w)
-	w.checkNothingIsInformedTwice()
+	w.checkNothingIsReportedTwice()
 	return w
 }
 

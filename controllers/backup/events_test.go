@@ -26,7 +26,7 @@ var (
 	}
 )
 
-// TestEvents : each backup that was made, failed or was missed is informed once, and so is each condition that turns.
+// TestEvents : each backup that was made, failed or was missed is reported once, and so is each condition that turns.
 func TestEvents(t *testing.T) {
 	for name, want := range map[string][]string{
 		"once":    reportedWhenMade,
@@ -64,26 +64,26 @@ func TestEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := scenarios[name].play(t, &oncetest.Crash{})
-			if !slices.EqualFunc(w.reported, want, reports) {
+			if !slices.EqualFunc(w.reported, want, isSuchEvent) {
 				t.Errorf("reported:\n%s\nwant:\n%s", strings.Join(w.reported, "\n"), strings.Join(want, "\n"))
 			}
 		})
 	}
 }
 
-// shows reports whether an event is one such.
-func reports(event, want string) bool {
+// isSuchEvent reports whether an event is the wanted one.
+func isSuchEvent(event, want string) bool {
 	head, words, _ := strings.Cut(want, ": ")
 	return strings.HasPrefix(event, head+": ") && strings.Contains(event, words)
 }
 
-// checkNothingIsInformedTwice : an operator that dies right after it has written something down does not show it any more, and no other
-// one shows it again.
-func (f *fakeCluster) checkNothingIsInformedTwice() {
+// checkNothingIsReportedTwice : an operator that dies right after it has written something down does not report it any more, and no other
+// one reports it again.
+func (f *fakeCluster) checkNothingIsReportedTwice() {
 	f.t.Helper()
 	for i, event := range f.reported {
 		if strings.Contains(event, " "+action+": ") && slices.Contains(f.reported[:i], event) {
-			f.t.Errorf("informed twice: %s", event)
+			f.t.Errorf("reported twice: %s", event)
 		}
 	}
 }

@@ -36,7 +36,7 @@ type fakeRedis struct {
 	info  func() string
 	psync string      // what it says to PSYNC, and then no more
 	holds bool        // and it leaves the connection open
-	heard chan string // what it was reported over a connection, once that has ended; nil if no one asks
+	heard chan string // what it was sent over a connection, once that has ended; nil if no test asks
 }
 
 // start returns where the server is.
@@ -145,7 +145,7 @@ func TestDumpsThatHostileServersGive(t *testing.T) {
 	}
 }
 
-// A server that is given more, or nothing of rdb-only, takes the connection for a replica: it would confirm writes.
+// A server that is sent more, or nothing of rdb-only, takes the connection for a replica: it would confirm writes.
 func TestWhatABackupSays(t *testing.T) {
 	t.Parallel()
 	const login, info = "*3 AUTH _backup secret ", "*1 INFO "
@@ -156,7 +156,7 @@ func TestWhatABackupSays(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		hasReplica      bool
-		master, replica string // what each is reported
+		master, replica string // what each is sent
 	}{
 		{"a master alone", false, login + info + dump, ""},
 		{"a master and a replica", true, login + info, login + info + info + dump},
@@ -172,13 +172,13 @@ func TestWhatABackupSays(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := strings.TrimSpace(<-toMaster); got != strings.TrimSpace(c.master) {
-				t.Errorf("the master is reported %q", got)
+				t.Errorf("the master is sent %q", got)
 			}
 			if !c.hasReplica {
 				return
 			}
 			if got := <-toReplica; got != c.replica {
-				t.Errorf("the replica is reported %q", got)
+				t.Errorf("the replica is sent %q", got)
 			}
 		})
 	}
@@ -203,7 +203,7 @@ type chunkReader struct {
 
 func (c chunkReader) Read(p []byte) (int, error) { return c.Reader.Read(p[:min(len(p), c.size)]) }
 
-func TestWhatHostileServersShowOfThemselves(t *testing.T) {
+func TestWhatHostileServersSayAboutThemselves(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, info, want string }{
 		{"a huge reply", "$2147483647\r\n", "which is more than 262144 bytes or not a number"},

@@ -38,12 +38,12 @@ func TestSanitize(t *testing.T) {
 
 func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, reported := range []string{Quote(text), Sanitize(text)} {
-			if !utf8.ValidString(reported) || strings.ContainsFunc(reported, func(r rune) bool { return !unicode.IsPrint(r) }) {
-				t.Errorf("not to be printed: %q", reported)
+		for _, printed := range []string{Quote(text), Sanitize(text)} {
+			if !utf8.ValidString(printed) || strings.ContainsFunc(printed, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("not to be printed: %q", printed)
 			}
-			if len(reported) > 3*maxSanitized+len(ellipsis) || utf8.RuneCountInString(reported) > 6*maxQuoted+maxSanitized {
-				t.Errorf("%d bytes", len(reported))
+			if len(printed) > 3*maxSanitized+len(ellipsis) || utf8.RuneCountInString(printed) > 6*maxQuoted+maxSanitized {
+				t.Errorf("%d bytes", len(printed))
 			}
 		}
 	})

@@ -69,7 +69,7 @@ func TestAKeyOfEveryTypeIsCounted(t *testing.T) {
 	}
 }
 
-func TestWhatADumpShowsOfItself(t *testing.T) {
+func TestWhatADumpSaysAboutItself(t *testing.T) {
 	for _, c := range []struct {
 		name, dump string
 		want       Dump

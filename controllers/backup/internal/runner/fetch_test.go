@@ -114,16 +114,16 @@ func TestFetchForARestoreRefusesWhatIsNoBackup(t *testing.T) {
 	p := newPod(t)
 	p.succeed(p.task(20), backup.CommandBackup)
 	p.checkError = errors.New("it is not data of etcd")
-	reported := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
+	task := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
 	want := folder + "/" + backup.DataName(backup.Etcd, item(20)) + " is not a backup: it is not data of etcd"
-	if result := p.run(backup.CommandFetch, reported); result.Error != want || !result.Permanent {
+	if result := p.run(backup.CommandFetch, task); result.Error != want || !result.Permanent {
 		t.Errorf("%+v", result)
 	}
 	if _, err := os.Stat(p.scratchFile(backup.ManifestFile)); err == nil {
 		t.Error("there is a manifest for those who follow")
 	}
 	p.checkError = &fs.PathError{Op: "read", Path: "/scratch/data", Err: syscall.EIO}
-	if result := p.run(backup.CommandFetch, reported); !strings.Contains(result.Error, "input/output error") || result.Permanent {
+	if result := p.run(backup.CommandFetch, task); !strings.Contains(result.Error, "input/output error") || result.Permanent {
 		t.Errorf("a disk that fails: %+v", result)
 	}
 }
@@ -132,10 +132,10 @@ func TestFetchForARestoreRefusesWhatIsNoBackup(t *testing.T) {
 func TestFetchForARestoreSaysWhetherALoginIsRequired(t *testing.T) {
 	p := newPod(t)
 	p.succeed(p.task(20), backup.CommandBackup)
-	reported := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
+	task := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
 	for _, required := range []bool{false, true} {
 		p.requiresLogin = required
-		if result := p.succeed(reported, backup.CommandFetch); result.RequiresLogin != required {
+		if result := p.succeed(task, backup.CommandFetch); result.RequiresLogin != required {
 			t.Errorf("%+v", result)
 		}
 	}

@@ -226,12 +226,12 @@ func TestLeftoversAreDeletedThoughUploadsCannotBeListed(t *testing.T) {
 	p := newPod(t)
 	p.replace(backup.DataName(backup.Etcd, item(19)), []byte("left by a killed attempt"))
 	p.store = unlisted{p.store}
-	reported := p.task(20)
-	reported.Leftovers = []string{item(19)}
-	if result := p.succeed(reported, backup.CommandBackup); !strings.Contains(result.Warning, "AccessDenied") {
+	task := p.task(20)
+	task.Leftovers = []string{item(19)}
+	if result := p.succeed(task, backup.CommandBackup); !strings.Contains(result.Warning, "AccessDenied") {
 		t.Errorf("%+v", result)
 	}
-	p.succeed(reported, all[1:]...)
+	p.succeed(task, all[1:]...)
 	if got := p.objects(); !slices.Equal(got, verifiedItem(20)) {
 		t.Errorf("%q", got)
 	}

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// kept is a store with nothing in it, and what a test sees of it from next to.
+// kept is a store with nothing in it, and what a test sees of it from outside.
 type kept struct {
 	Store
 	// leftovers are what unfinished writes have left.
