@@ -83,7 +83,7 @@ func TestWhatAFetchSays(t *testing.T) {
 	}
 }
 
-func TestAMemberShowsWhyItCannotStartWithTheBackup(t *testing.T) {
+func TestAMemberSaysWhyItCannotStartWithTheBackup(t *testing.T) {
 	started := true
 	ended := &corev1.ContainerStateTerminated{ExitCode: launcher.ExitUnusable, Message: launcher.Unusable + "no room"}
 	for _, c := range []struct {

@@ -85,7 +85,7 @@ func newGrowing() *growing {
 	return g
 }
 
-// pod is one of that StatefulSet, or of none, that was asked to start with that data, or nothing.
+// pod is one of that StatefulSet, or of none, whose permit names that data, or that has none.
 func (*growing) pod(name string, set types.UID, data string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: parts.Labels(config.AppName, "a"),
@@ -210,7 +210,7 @@ func TestAPassEnlargesTheVolumes(t *testing.T) {
 }
 
 // A StatefulSet recreated takes its pods back one by one, and no member is without its pod meanwhile.
-func TestPodsOfAStatefulSetMadeAgain(t *testing.T) {
+func TestPodsOfARecreatedStatefulSet(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		set, data string // of the pod
@@ -224,7 +224,7 @@ func TestPodsOfAStatefulSetMadeAgain(t *testing.T) {
 		{"the cache shows the former one", "former", "data-of-a-0", false, "a-0", true},
 		{"the cache has not heard that it was taken back", "former", "data-of-a-0", true, "a-0", true},
 		{"of an earlier object", "former", "other-data", true, "a-0", false},
-		{"of an earlier object, which was given nothing", "former", "", false, "a-0", false},
+		{"of an earlier object, which has no permit", "former", "", false, "a-0", false},
 		{"with the data of another", "former", "data-of-a-1", true, "a-0", false},
 		{"under a name that is none of a member", "", "", true, "b-0", false},
 	} {
@@ -248,7 +248,7 @@ func TestPodsOfAStatefulSetMadeAgain(t *testing.T) {
 }
 
 // The quota follows the volumes that there are, and the StatefulSet is recreated as its pods are, but for that.
-func TestPassesMakeTheStatefulSetAgain(t *testing.T) {
+func TestPassesRecreateTheStatefulSet(t *testing.T) {
 	g := newGrowing()
 	g.grow("2Gi")
 	g.e.Status.TargetVersion, g.e.Status.TargetImage, g.e.Status.Membership.ClusterID = "3.6.16", "etcd:6", "c"

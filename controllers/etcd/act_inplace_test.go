@@ -50,7 +50,7 @@ func TestWhichRestoreMayStart(t *testing.T) {
 		}
 		return r
 	}
-	reported := func(condition string) func(*databasev1alpha1.EtcdRestore) {
+	with := func(condition string) func(*databasev1alpha1.EtcdRestore) {
 		return func(r *databasev1alpha1.EtcdRestore) {
 			meta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue})
 		}
@@ -64,11 +64,11 @@ func TestWhichRestoreMayStart(t *testing.T) {
 		want   types.UID
 	}{
 		{"none is there", nil, ""},
-		{"the last one is informed", list{asked("last", reported(commonv1.ConditionComplete)), asked("next")}, "next"},
-		{"the last one is yet to be reported: the next would take its place in the status", list{asked("last"), asked("next")}, ""},
+		{"the last one says that it is complete", list{asked("last", with(commonv1.ConditionComplete)), asked("next")}, "next"},
+		{"the last one does not say so yet: the next would take its place in the status", list{asked("last"), asked("next")}, ""},
 		{"the last one is being deleted", list{asked("last", deleted), asked("next")}, "next"},
 		{"the last one is gone", list{asked("next"), asked("after")}, "next"},
-		{"another one has failed", list{asked("other", reported(commonv1.ConditionFailed)), asked("next")}, "next"},
+		{"another one has failed", list{asked("other", with(commonv1.ConditionFailed)), asked("next")}, "next"},
 		{"it has started before", list{asked("started"), asked("next")}, "next"},
 		{"it has started on a former EtcdCluster of the name",
 			list{asked("item", func(r *databasev1alpha1.EtcdRestore) { r.Status.Item = "20260102T150405Z-89abcdef" }), asked("next")}, "next"},

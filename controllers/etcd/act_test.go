@@ -15,7 +15,7 @@ func TestPermitsToWrite(t *testing.T) {
 		want    bool
 	}{
 		{"a pod that was given nothing", func(_ *databasev1alpha1.EtcdRecordedMember, m *membership.Member) { m.Pod.Permit = "" }, true},
-		{"a pod that was reported", func(*databasev1alpha1.EtcdRecordedMember, *membership.Member) {}, false},
+		{"a pod that has its permit", func(*databasev1alpha1.EtcdRecordedMember, *membership.Member) {}, false},
 		{"not one that is going", func(_ *databasev1alpha1.EtcdRecordedMember, m *membership.Member) {
 			m.Pod.Permit, m.Pod.Deleting = "", true
 		}, false},
@@ -41,20 +41,20 @@ func TestPermitsToWrite(t *testing.T) {
 			c.arrange(&record.Members[0], &m)
 			s.Members = []membership.Member{m}
 			if _, got := missingPermits(s)["a-0"]; got != c.want {
-				t.Errorf("it is reported: %v", got)
+				t.Errorf("it gets a permit: %v", got)
 			}
 		})
 	}
 }
 
-// A pass that has put another record in the place of the one that it had read shows no pod by the former one.
-func TestPodsAreReportedByTheRecordThatStands(t *testing.T) {
+// A pass that has put another record in the place of the one that it had read gives no pod a permit by the former one.
+func TestPermitsFollowTheLatestRecord(t *testing.T) {
 	m := replaced(1, true)
 	for range 5 { // until the restore is recorded
 		for i := range m.Fetches {
 			m.Fetches[i].Has = true
 		}
-		m.Pods[0].Serves, m.Pods[0].Runs = false, false // so that it is reported whatever is new
+		m.Pods[0].Serves, m.Pods[0].Runs = false, false // so that it is given whatever is new
 		m.Status.Membership.Members[0].Ran = false
 		if _, err := runPass(0, false)(m); err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestPodsAreReportedByTheRecordThatStands(t *testing.T) {
 		}
 	}
 	if !m.isReplacing() || strings.Contains(m.Pods[0].Permit, "restore") {
-		t.Errorf("the earlier pod is informed %s", m.Pods[0].Permit)
+		t.Errorf("the earlier pod is given the permit %s", m.Pods[0].Permit)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-// A pass in which the record could not be saved must not continue: a pod would be asked to start by what no one will remember.
+// A pass in which the record could not be saved must not continue: a pod would be permitted to start by what no record holds.
 func TestWhatWasNotSavedIsKnown(t *testing.T) {
 	var refusal error
 	a := &apiEffects{saveStatus: func(context.Context) error { return refusal }}

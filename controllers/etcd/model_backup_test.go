@@ -56,8 +56,8 @@ func (m *model) lookAtRestores(e *databasev1alpha1.EtcdCluster, f *fleet) {
 		f.Request = &membership.Request{UID: types.UID(m.Request)}
 	}
 	current := f.situation().Source()
-	for _, fetche := range m.Fetches {
-		switch pod := fetche.look(); {
+	for _, fetch := range m.Fetches {
+		switch pod := fetch.look(); {
 		case pod.For == current:
 			f.Fetch = pod
 		case f.Request != nil && pod.For == f.Request.UID:
@@ -135,12 +135,12 @@ func backupActions() []action {
 		}})
 	}
 	return append(list, action{"server 0 is killed after the backup was restored, before it starts", killAfterRestore},
-		action{"the EtcdRestore is informed that it has ended", showRequest})
+		action{"the EtcdRestore says that it has ended", endRequest})
 }
 
 func killAfterRestore(m *model) (bool, error) {
-	permit, reported := membership.ParsePermit(m.Pods[0].Permit)
-	if m.Faults == 0 || !reported || m.Pods[0].Runs || m.Volumes[0].Restored || permit.Pod != m.Pods[0].UID || m.Pods[0].Broken != 0 {
+	permit, ok := membership.ParsePermit(m.Pods[0].Permit)
+	if m.Faults == 0 || !ok || m.Pods[0].Runs || m.Volumes[0].Restored || permit.Pod != m.Pods[0].UID || m.Pods[0].Broken != 0 {
 		return false, nil
 	}
 	if ready, err := m.prepare(0); !ready || err != nil || !m.Volumes[0].Restored {
@@ -150,7 +150,7 @@ func killAfterRestore(m *model) (bool, error) {
 	return true, nil
 }
 
-func showRequest(m *model) (bool, error) {
+func endRequest(m *model) (bool, error) {
 	if m.Request == "" || m.Status.LastRestore == nil || m.Status.LastRestore.RestoreUID != types.UID(m.Request) {
 		return false, nil
 	}

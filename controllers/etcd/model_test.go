@@ -75,7 +75,7 @@ type modelFacts struct {
 
 type modelPod struct {
 	UID     string
-	Permit  string // what it was shown when it may start
+	Permit  string // what was written on it when it could start
 	Runs    bool
 	Ran     bool   // its container was started at some time
 	Broken  int    // what is wrong with the template that it was made from
@@ -396,7 +396,7 @@ func (m *model) meet(i int, permit launcher.Permit) {
 				return
 			}
 		}
-		m.Pods[i].Runs = false // it waits for the others to wait for it; etcd compares the list that it was reported with theirs, and ends
+		m.Pods[i].Runs = false // it waits for the others to wait for it; etcd compares the list that it was given with theirs, and ends
 		return
 	}
 	// no one meets the former ones

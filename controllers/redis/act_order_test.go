@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// describe says in words what a request does.
+// describe puts into words what a request does.
 func (r request) describe() string {
 	switch r.effect {
 	case saveEffect:

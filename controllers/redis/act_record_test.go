@@ -27,7 +27,7 @@ func TestEpochIsBeyondAllVolumes(t *testing.T) {
 		t.Fatalf("got %s", got)
 	}
 	var borne topology.Stamp
-	reported := scripted{onStamp: func(name string, is topology.Stamp) error {
+	stamping := scripted{onStamp: func(name string, is topology.Stamp) error {
 		if name == "a-0" {
 			borne = is
 		}
@@ -39,7 +39,7 @@ func TestEpochIsBeyondAllVolumes(t *testing.T) {
 		return nil
 	}}
 	p := (&Reconciler{clock: clock.RealClock{}}).newPass(s.Redis, nil)
-	p.World, p.effects, p.servers = s.World, reported, map[string]server{"a-0": pinnedMaster{}}
+	p.World, p.effects, p.servers = s.World, stamping, map[string]server{"a-0": pinnedMaster{}}
 	if err := p.doRecordMaster(t.Context(), topology.Step{Do: topology.RecordMaster, NodeNames: []string{"a-0"}}); err != nil ||
 		s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
 		t.Errorf("%v, epoch %d", err, s.Status.Epoch)

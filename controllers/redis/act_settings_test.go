@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// configRecorder notes what it is informed about persistence.
+// configRecorder notes what it is sent about persistence.
 type configRecorder struct {
 	server
 	commands []string
@@ -30,7 +30,7 @@ func (c *configRecorder) SaveSnapshot(context.Context) error {
 }
 
 // What was appended is in a snapshot before a server stops appending.
-func TestAServerIsAskedToPersistInSteps(t *testing.T) {
+func TestPersistenceChangesInSteps(t *testing.T) {
 	const none, rdb, aof = cachev1alpha1.RedisPersistNone, cachev1alpha1.RedisPersistRDB, cachev1alpha1.RedisPersistAOF
 	r, was := &Reconciler{}, fixture.WithVolumes(fixture.Healthy(2))
 	look := func(change func(*topology.Node)) *pass {
@@ -42,10 +42,10 @@ func TestAServerIsAskedToPersistInSteps(t *testing.T) {
 		return p
 	}
 	for _, c := range []struct {
-		reason   string
-		mode     cachev1alpha1.RedisPersistenceMode
-		change   func(*topology.Node)
-		reported []string
+		reason string
+		mode   cachev1alpha1.RedisPersistenceMode
+		change func(*topology.Node)
+		sent   []string
 	}{
 		{"it appends at once", aof, func(m *topology.Node) { m.AOF = false }, []string{"appendonly yes"}},
 		{"with nothing to keep it stops at once", none, func(*topology.Node) {}, []string{"appendonly no"}},
@@ -59,8 +59,8 @@ func TestAServerIsAskedToPersistInSteps(t *testing.T) {
 		p, one := look(c.change), &configRecorder{}
 		p.servers["a-1"] = one
 		if err := p.doSetPersistence(t.Context(), topology.Step{NodeNames: []string{"a-1"}}); err != nil ||
-			!slices.Equal(one.commands, c.reported) {
-			t.Errorf("%s: reported %q: %v", c.reason, one.commands, err)
+			!slices.Equal(one.commands, c.sent) {
+			t.Errorf("%s: sent %q: %v", c.reason, one.commands, err)
 		}
 	}
 	p := look(func(*topology.Node) {})

@@ -31,7 +31,7 @@ func (l *loader) LoadCertificate(_ context.Context, files wire.TLSFiles) (bool, 
 	return l.delivered, l.err
 }
 
-func TestReloadShowsWhoHasIt(t *testing.T) {
+func TestReloadReportsWhichServersHaveIt(t *testing.T) {
 	published := fixture.IdentityOf(fixture.Issue(authority.New("one")))
 	recorder := events.NewFakeRecorder(3)
 	r := &Reconciler{Converger: converge.Converger{Events: recorder}}

@@ -57,7 +57,7 @@ func TestABackupIsNeitherCountedNorExpelled(t *testing.T) {
 	l := newLoopback(t, 2, patient)
 	l.write(0, 50)
 	replica := l.replica()
-	l.report(l.master(), "CONFIG", "SET", "rdb-key-save-delay", "1200000") // 50 keys take a minute: the dump survives this test
+	l.command(l.master(), "CONFIG", "SET", "rdb-key-save-delay", "1200000") // 50 keys take a minute: the dump outlives this test
 	_, reply := l.attach(l.master(), "REPLCONF capa eof capa psync2", "REPLCONF rdb-only 1")
 	if !strings.HasPrefix(reply, "+FULLRESYNC") {
 		t.Fatal(reply)
@@ -221,15 +221,15 @@ func TestABackupMayReadADumpAndNoMore(t *testing.T) {
 	}
 }
 
-// Servers that an earlier release started learn of the user without a restart, and are informed once.
+// Servers that an earlier release started get the user without a restart, and are sent it once.
 func TestServersOfTheFormerReleaseLearnTheBackupsUser(t *testing.T) {
 	l := newLoopback(t, 2)
 	before := l.links()
 	for _, n := range l.nodes {
-		l.report(n, "ACL", "SETUSER", backup.RedisUser, "reset")
+		l.command(n, "ACL", "SETUSER", backup.RedisUser, "reset")
 	}
 	l.r = &Reconciler{clock: l.r.clock} // that has just started
-	l.until("the nodes are given", func() bool { return l.pass() == topology.SetPasswords })
+	l.until("the nodes are sent the user", func() bool { return l.pass() == topology.SetPasswords })
 	for _, n := range l.nodes {
 		if err := l.backupUser(n).Ping(t.Context()).Err(); err != nil {
 			t.Errorf("%s: %v", n.name, err)
@@ -245,7 +245,7 @@ func TestServersOfTheFormerReleaseLearnTheBackupsUser(t *testing.T) {
 		t.Errorf("%s, then %s", before, after)
 	}
 	l.secrets.Backup = "another"
-	l.until("they are informed of another password", func() bool { return l.pass() == topology.SetPasswords })
+	l.until("they are sent another password", func() bool { return l.pass() == topology.SetPasswords })
 	if err := l.backupUser(l.master()).Ping(t.Context()).Err(); err != nil {
 		t.Error(err)
 	}

@@ -32,7 +32,7 @@ func (l *loopback) runScript(n *localServer, seconds int, sets string) <-chan er
 }
 
 // A script that computes for longer than a master may be silent loses neither its work nor its master.
-func TestAScriptSurvivesTheOperatorsPatience(t *testing.T) {
+func TestAScriptOutlivesTheOperatorsPatience(t *testing.T) {
 	l := newLoopback(t, 3, impatient, answeringSoon)
 	l.write(0, 50)
 	old := l.master()

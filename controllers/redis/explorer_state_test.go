@@ -55,7 +55,7 @@ func (o *operator) replay(more func(request) bool) (p passResult) {
 		}
 		at++
 		r := o.replies[at-1]
-		switch { // what the API server informed of its change is known to the pass
+		switch { // what the API server reported of its change is known to the pass
 		case r.failed:
 		case q.effect == saveEffect:
 			read.record = q.record
@@ -272,7 +272,7 @@ func (s *state) stale() reading {
 	return read
 }
 
-// describe reports a transition in words.
+// describe puts a transition into words.
 func (s *state) describe(e transition) string {
 	u := s.model
 	switch e.action {

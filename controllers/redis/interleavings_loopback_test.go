@@ -162,7 +162,7 @@ func TestALoweredMinimumCounts(t *testing.T) {
 	l.expectNoneLost(reported)
 }
 
-// A container restarts in place while the operator is away: no one is informed that there is nothing.
+// A container restarts in place while the operator is away: no client must read that there is nothing.
 func TestNoOneReadsFromAServerWithoutData(t *testing.T) {
 	l := newLoopback(t, 3)
 	l.write(0, 50)

@@ -222,7 +222,7 @@ func TestAPasswordChangesAndTurnsNoOneAway(t *testing.T) {
 	}
 	used(held.Set(t.Context(), "k", 1, 0).Err())
 	l.secrets = l.secrets.ChooseLogin("theirs", "new", fixture.Drawn)
-	l.until("the nodes are given", func() bool { return l.pass() == topology.SetPasswords })
+	l.until("the nodes are sent the password", func() bool { return l.pass() == topology.SetPasswords })
 	l.heal()
 	used(errors.Join(login("app"), login("new")))
 

@@ -16,13 +16,13 @@ func (l *loopback) formedBefore() {
 	l.t.Helper()
 	l.answering()
 	for _, n := range l.nodes {
-		l.report(n, "CONFIG", "SET", "replica-serve-stale-data", "yes")
+		l.command(n, "CONFIG", "SET", "replica-serve-stale-data", "yes")
 	}
 	master := l.nodes[0]
-	l.report(master, "CONFIG", "SET", "min-replicas-to-write", "1")
-	l.report(master, "REPLICAOF", "NO", "ONE")
+	l.command(master, "CONFIG", "SET", "min-replicas-to-write", "1")
+	l.command(master, "REPLICAOF", "NO", "ONE")
 	for _, n := range l.without(master) {
-		l.report(n, "REPLICAOF", master.address, wire.Port)
+		l.command(n, "REPLICAOF", master.address, wire.Port)
 		l.until(n.name+" is in sync", func() bool { return l.linked(n) })
 	}
 	f := l.look()
@@ -34,8 +34,8 @@ func (l *loopback) formedBefore() {
 	l.succeed()
 }
 
-// show a server by hand.
-func (l *loopback) report(n *localServer, words ...any) {
+// command a server by hand.
+func (l *loopback) command(n *localServer, words ...any) {
 	l.t.Helper()
 	if err := l.operator(n).Do(l.t.Context(), words...).Err(); err != nil {
 		l.t.Fatal(n.name, words, err)
@@ -94,7 +94,7 @@ func TestASetOfTheFormerReleaseGetsItsLogins(t *testing.T) {
 	}
 	l.caughtUp()
 	full, partial := l.info(l.master(), "sync_full"), l.number(l.master(), "sync_partial_ok")
-	l.report(l.master(), "CLIENT", "KILL", "TYPE", "replica")
+	l.command(l.master(), "CLIENT", "KILL", "TYPE", "replica")
 	l.until("both have come back", func() bool { return l.number(l.master(), "sync_partial_ok") == partial+2 })
 	if again := l.info(l.master(), "sync_full"); again != full {
 		t.Errorf("%s full copies, then %s", full, again)

@@ -119,7 +119,7 @@ func (l *loopback) refusals(master *localServer) int {
 const firstConfirmed = 50
 
 // confirmed writes keys to a server as an application that asks for so many copies of each,
-// and gives how many it was asked to be safe: it stops at the first that is not. No pass is
+// and gives how many were reported to be safe: it stops at the first that is not. No pass is
 // run meanwhile.
 func (l *loopback) confirmed(on *localServer, to, copies int) int {
 	l.t.Helper()
@@ -154,7 +154,7 @@ func (l *loopback) missingKeys(on *localServer, n int) []string {
 	})
 }
 
-// expectNoneLost fails the test where the master lacks a key that applications were informed to be safe.
+// expectNoneLost fails the test where the master lacks a key that applications hold for safe.
 func (l *loopback) expectNoneLost(n int) {
 	l.t.Helper()
 	if lost := l.missingKeys(l.master(), n); len(lost) > 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// What goes wrong around the servers of a loopback, and what applications are informed meanwhile.
+// What goes wrong around the servers of a loopback, and what applications hear meanwhile.
 
 // lenient masters count a replica that does not answer for as long as a test may last.
 func lenient(r *cachev1alpha1.Redis) {

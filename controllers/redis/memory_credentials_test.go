@@ -24,6 +24,6 @@ func TestWhichProcessesAnEarlierOperatorKnew(t *testing.T) {
 	}
 	known.passwordReplies[s.Nodes[0].RunID] = passwordReply{digest: "of others"}
 	if got := unsent(); got != [3]bool{} {
-		t.Errorf("reported others, and got %v", got)
+		t.Errorf("sent others, and got %v", got)
 	}
 }

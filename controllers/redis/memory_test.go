@@ -117,7 +117,7 @@ func TestAMasterThatWasAwayIsNotCutOffAtOnce(t *testing.T) {
 }
 
 // A process that the master was asked to refuse, and that is recorded still, is let in again.
-func TestWhoIsRefusedIsInformedAgain(t *testing.T) {
+func TestARefusedReplicaIsSentItsLoginAgain(t *testing.T) {
 	u := formed(t, 3, 1, true)
 	p := u.direct()
 	known, set := p.known, p.redis.Status.Replication.SyncSet
@@ -135,15 +135,15 @@ func TestWhoIsRefusedIsInformedAgain(t *testing.T) {
 	}
 }
 
-func TestALoginIsInformedAgain(t *testing.T) {
+func TestALoginIsSentAgain(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		linked, syncing bool
 		after           time.Duration
-		reported        bool
+		sent            bool
 	}{
-		{"just reported", false, false, loginRetry - 1, true},
-		{"reported, and refused", false, false, loginRetry, false},
+		{"just sent", false, false, loginRetry - 1, true},
+		{"sent, and refused", false, false, loginRetry, false},
 		{"in sync", true, false, time.Hour, true},
 		{"being sent its data", false, true, time.Hour, true},
 	} {
@@ -152,13 +152,13 @@ func TestALoginIsInformedAgain(t *testing.T) {
 			one := topology.Node{View: wire.View{Answer: wire.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
 			known.noteCommand(one.RunID, setLoginSent(now))
 			known.fillCommands([]*topology.Node{&one}, now.Add(c.after))
-			if one.LoginSent != c.reported {
-				t.Errorf("reported: %t", one.LoginSent)
+			if one.LoginSent != c.sent {
+				t.Errorf("sent: %t", one.LoginSent)
 			}
 			if one.LinkUp = false; c.linked { // from the last time that it was seen linked
 				known.fillCommands([]*topology.Node{&one}, now.Add(c.after+1))
 				if !one.LoginSent {
-					t.Error("one that has just lost its link is informed again at once")
+					t.Error("one that has just lost its link is sent it again at once")
 				}
 			}
 		})
@@ -167,7 +167,7 @@ func TestALoginIsInformedAgain(t *testing.T) {
 
 // Somebody may change by hand whom the master lets in. The operator believes that the replica was given its login, and
 // that the master admits it.
-func TestALoginThatLeadsNowhereIsInformedAgain(t *testing.T) {
+func TestALoginThatLeadsNowhereIsSentAgain(t *testing.T) {
 	u := formed(t, 3, 1, true)
 	known := operatorMemory{identity: u.next()}
 	for range 5 {

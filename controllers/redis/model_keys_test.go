@@ -133,7 +133,7 @@ func (k *keyWriter) operator(o *operator, u *model) {
 	k.played(o, u.nodes)
 }
 
-// forget what processes were informed that have ended: no one meets them again.
+// forget what processes were sent that have ended: they are never met again.
 func (o *operatorMemory) forget(u *model) {
 	for i := range o.servers {
 		one := &o.servers[i]

@@ -222,7 +222,7 @@ var processTransitions = map[action]func(*model, *process){
 	scriptEnded:    func(_ *model, p *process) { p.busy = false },
 }
 
-// wake a process that hung: it does what it was informed meanwhile, by whomever.
+// wake a process that hung: it does what it was asked to meanwhile, by whomever.
 func (m *model) wake(p *process) {
 	held := p.held
 	p.hung, p.held = false, modelCommand{}

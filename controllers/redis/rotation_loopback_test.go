@@ -114,7 +114,7 @@ func TestARotationRefusesTheFormerPasswords(t *testing.T) {
 	if l.master() != master || l.redis.Status.Epoch != 1 {
 		t.Errorf("master %s instead of %s, epoch %d", l.redis.Status.Master, master.name, l.redis.Status.Epoch)
 	}
-	l.report(l.master(), "CLIENT", "KILL", "TYPE", "replica")
+	l.command(l.master(), "CLIENT", "KILL", "TYPE", "replica")
 	for _, n := range l.without(l.master()) {
 		l.until(n.name+" has come back by the login that it was given", func() bool { return l.linked(n) })
 	}

@@ -102,7 +102,7 @@ func TestI13SettingsChangeAndNoOperationFails(t *testing.T) {
 		l.pass()
 	}
 	if after := l.infoOfAll("cmdstat_config|set"); strings.Join(callsOf(before), " ") != strings.Join(callsOf(after), " ") {
-		t.Errorf("at rest servers are shown what they know: %s, %s", before, after)
+		t.Errorf("at rest servers are sent what they know: %s, %s", before, after)
 	}
 	stop()
 	writing.Wait()

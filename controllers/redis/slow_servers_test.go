@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// slowServer is a server that takes that long for each answer, and is master whatever it is reported.
+// slowServer is a server that takes that long for each answer, and is master whatever it is sent.
 type slowServer struct {
 	server
 	takes time.Duration

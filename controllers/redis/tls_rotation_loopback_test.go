@@ -67,7 +67,7 @@ func (p *pod) deliver(t *testing.T, i config.Identity) {
 }
 
 // load what was delivered, as the operator does that shows what was published. A server that does
-// not answer in time, as on a busy machine, is informed again.
+// not answer in time, as on a busy machine, is asked again.
 func (p *pod) load(t *testing.T, published config.Identity) (loaded bool) {
 	t.Helper()
 	files := config.IdentityFiles(published)

@@ -53,7 +53,7 @@ var backups = []mutant{
 	{"a pod without a gate is adopted", "../internal/once/next.go",
 		"!metav1.IsControlledBy(pod, owner) || !IsGated(pod)", "!metav1.IsControlledBy(pod, owner)",
 		"TestNext"},
-	{"an end is informed before it is recorded", "../backup/controller.go",
+	{"an end is reported before it is recorded", "../backup/controller.go",
 		"p.updateStatus(pod)\n\t\tif err := p.save(ctx); err != nil {",
 		"p.updateStatus(pod)\n\t\tp.reportRun()\n\t\tif err := p.save(ctx); err != nil {",
 		"TestEvents/once"},

@@ -26,7 +26,7 @@ var candidates = []mutant{
 	{"a fenced master is no candidate", "internal/topology/plan_failover.go",
 		"m.Fenced() && lived &&", "m.Fenced() && lived && !m.IsProcess(rep.Master) &&",
 		"TestPlan/a fenced master that has all is promoted back"},
-	{"a promotion started continues with another", "internal/topology/plan_failover.go",
+	{"a promotion that was started continues with another", "internal/topology/plan_failover.go",
 		"boolToInt(b.Name == s.Status.TargetMaster)-boolToInt(a.Name == s.Status.TargetMaster),", "0,",
 		"TestPlan/of equals the one that was intended continues"},
 	{"a promotion that was done is undone", "internal/topology/plan.go",

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// interleaving lost confirmed writes, or reported readers that there are none, before there were rules
+// interleaving lost confirmed writes, or showed readers that there are none, before there were rules
 // that exclude it.
 type interleaving struct {
 	name  string

@@ -98,7 +98,7 @@ func (r *realEtcd) encrypt(t *testing.T, name string) {
 		"--peer-client-cert-file="+dir+"/client.crt", "--peer-client-key-file="+dir+"/client.key")
 }
 
-func TestARealPeerShowsWhoMayJoin(t *testing.T) {
+func TestARealPeerSaysWhichMemberMayJoin(t *testing.T) {
 	e := newRealEtcd(t)
 	e.encrypt(t, "a")
 	own := wordOf(e.words, "initial-advertise-peer-urls")

@@ -49,7 +49,7 @@ func (f *fetched) serve(t *testing.T) (url string) {
 	return server.URL
 }
 
-// start is a pod of a member that is to start with the backup at that URL, with the words of an etcd in its folder.
+// starting is a pod of a member that is to start with the backup at that URL, with the words of an etcd in its folder.
 func starting(t *testing.T, url string) (dir string, permit Permit, command []string) {
 	t.Helper()
 	permit = Permit{Pod: "p1", Data: "d", Fresh: true, State: StateNew, Token: "t", InitialCluster: []string{"a=http://own"},

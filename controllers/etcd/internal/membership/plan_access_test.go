@@ -21,7 +21,7 @@ func TestAccess(t *testing.T) {
 		{"at rest", func(s *scene) { s.login(right, recorded) }, "Idle ", ""},
 		{"at rest, without a question", func(s *scene) { s.login(Access{}, recorded) }, "Idle ", ""},
 		{"not where the spec does not ask for it", func(s *scene) { s.Access = Access{Known: true} }, "Idle ", ""},
-		{"nothing continues before it is known who may log in", func(s *scene) { s.login(Access{}, databasev1alpha1.EtcdLogin{}); s.Size = 5 },
+		{"nothing is done before it is known who may log in", func(s *scene) { s.login(Access{}, databasev1alpha1.EtcdLogin{}); s.Size = 5 },
 			"Wait ", "who may log in"},
 		{"the role comes first", func(s *scene) {
 			s.login(Access{Known: true, Refused: []string{"root"}, Intruders: []string{"x"}}, databasev1alpha1.EtcdLogin{})

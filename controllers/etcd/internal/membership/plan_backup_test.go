@@ -20,7 +20,7 @@ func (s *scene) failFetch(attempts int32, permanent bool) {
 	s.Fetch.Item, s.Fetch.Error, s.Fetch.Attempts, s.Fetch.Permanent = nil, "NoSuchBucket: no bucket", attempts, permanent
 }
 
-// restoring makes a-0 a member that is asked to start with the backup, and has not answered.
+// restoring makes a-0 a member that is to start with the backup, and has not answered.
 func (s *scene) restoring() {
 	item := *backupOf(s)
 	s.forget(2)
@@ -55,7 +55,7 @@ func TestPlanOfARestore(t *testing.T) {
 			"waiting for the backup"},
 		{"E12: then one member forms it", (*scene).startFromBackup, "Form ", "3.6.16"},
 		{"E12: a store that fails once is asked again", func(s *scene) { s.failFetch(1, false) }, "Wait ", "NoSuchBucket: no bucket"},
-		{"E12: a human is informed of one that continues failing", func(s *scene) { s.failFetch(3, false) }, "Block ", "NoSuchBucket: no bucket"},
+		{"E12: a human is asked about one that continues to fail", func(s *scene) { s.failFetch(3, false) }, "Block ", "NoSuchBucket: no bucket"},
 		{"E12: and at once of what only a human repairs", func(s *scene) { s.failFetch(1, true) }, "Block ", "NoSuchBucket: no bucket"},
 		{"E12: a later version is refused by name", func(s *scene) { s.startFromBackup(); s.Fetch.Item.ServerVersion = "3.7.3" },
 			"Block ", `is of etcd 3.7.3, which 3.6.16 cannot load: set spec.version of the EtcdCluster to "3.7"`},
@@ -152,7 +152,7 @@ func TestWhoStartsWithABackup(t *testing.T) {
 }
 
 func TestPermitOfARestore(t *testing.T) {
-	const reported = `"restore":{"url":"https://10.0.0.9:8443","item":"20260102T150405Z-89abcdef","sha256":"sum"}`
+	const restore = `"restore":{"url":"https://10.0.0.9:8443","item":"20260102T150405Z-89abcdef","sha256":"sum"}`
 	for _, c := range []struct {
 		name    string
 		arrange func(*scene)

@@ -151,7 +151,7 @@ func TestPermitOfARestoreInPlace(t *testing.T) {
 	s.replacing()
 	s.Members[0].Record.StartedBy, s.Members[0].Record.ClaimUID = s.Members[0].Pod.UID, s.Members[0].Pod.ClaimUID
 	if got := s.Permit(s.Members[0]); got != "" {
-		t.Errorf("the first may start next to those earlier: %s", got)
+		t.Errorf("the first may start while the earlier ones run: %s", got)
 	}
 }
 

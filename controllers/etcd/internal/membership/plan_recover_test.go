@@ -36,7 +36,7 @@ func (s *scene) recovering() {
 	s.replacePod(2)
 }
 
-// serveRecovered has the pod be informed of that recovery, and serve.
+// serveRecovered gives the pod a permit for that recovery, and has it serve.
 func (s *scene) serveRecovered() {
 	s.Members[2].Pod.Permit = s.Permit(s.Members[2])
 	s.Listed, s.Members[2].View = true, View{Answered: true, ID: 102, Leader: 102}
@@ -167,7 +167,7 @@ func TestRecovery(t *testing.T) {
 		{"E8: then it is formed again", func(s *scene) { s.loseMajority(); s.loseData(2); s.allow() }, "Form ", ""},
 		{"E8: the earlier pod is stopped", func(s *scene) { s.recovering(); s.Members[2].Pod.Permit = `{"data":"d2"}` }, "DeletePod a-2",
 			"members that are lost"},
-		{"E8: also one that was informed before the recovery was known", func(s *scene) {
+		{"E8: a pod whose permit is older than the recovery is stopped", func(s *scene) {
 			s.recovering()
 			s.Members[2].Pod.Permit = `{"data":"d2","force":"before"}`
 		}, "DeletePod a-2", "members that are lost"},

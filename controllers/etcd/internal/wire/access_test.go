@@ -114,7 +114,7 @@ func servesProbes(t *testing.T, address string) {
 	}
 }
 
-// refusesOthers shows that one who has not the key changes nothing, and is reported so.
+// refusesOthers shows that a client without the key changes nothing, and gets an error that says so.
 func refusesOthers(t *testing.T, s *Server) {
 	t.Helper()
 	if _, err := s.AddLearner(t.Context(), "https://c:2380"); !errors.Is(err, ErrLockedOut) {

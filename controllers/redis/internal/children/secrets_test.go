@@ -35,9 +35,9 @@ func TestTheSecretOfBackupsNamesItsRedis(t *testing.T) {
 
 func TestRecalledAtEveryStage(t *testing.T) {
 	wanted := fixture.Started("old", "s").ChooseLogin("s", "new", fixture.Drawn)
-	reported := wanted.Publish(true)
-	counted, _ := reported.StartOverlap(fixture.Noon)
-	for name, c := range map[string]config.Credentials{"wanted": wanted, "reported": reported, "counted": counted,
+	published := wanted.Publish(true)
+	counted, _ := published.StartOverlap(fixture.Noon)
+	for name, c := range map[string]config.Credentials{"wanted": wanted, "published": published, "counted": counted,
 		"over": counted.DropExpired(fixture.Noon.Add(config.PasswordOverlap))} {
 		got := config.CredentialsIn(storedSecrets(c)).ChooseLogin("s", "new", fixture.Drawn)
 		if got.Operator != c.Operator || got.Replication != c.Replication || got.Backup != c.Backup || got.Published != c.Published ||
@@ -85,10 +85,10 @@ func TestRecalledFromWhatIsLeft(t *testing.T) {
 		"_backup":         []byte("forged"),
 		config.RetiredKey: []byte(`[{"digest":"x\nuser evil on nopass +@all"}]`)}}
 	for _, c := range []struct {
-		reason                     string
-		binding, system, files     corev1.Secret
-		operator, backup, reported string
-		accepted                   []string
+		reason                      string
+		binding, system, files      corev1.Secret
+		operator, backup, published string
+		accepted                    []string
 	}{
 		{"all", b, s, f, "op", "dump", "new", []string{"old", "new"}},
 		{"the system's is lost", b, lost, f, "op", "dump", "new", []string{"old", "new"}},
@@ -100,7 +100,7 @@ func TestRecalledFromWhatIsLeft(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			got := config.CredentialsIn(c.binding, c.system, c.files)
-			if got.Operator != c.operator || got.Backup != c.backup || got.Published.Password != c.reported {
+			if got.Operator != c.operator || got.Backup != c.backup || got.Published.Password != c.published {
 				t.Errorf("got %+v", got)
 			}
 			if !slices.Equal(got.AcceptedDigests(), fixture.DigestsOf(c.accepted...)) {

@@ -44,18 +44,18 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A rotation: wanted, accepted next to the old one, reported, overlapping, over.
+// A rotation: wanted, accepted as well as the old one, published, overlapping, over.
 func TestRotation(t *testing.T) {
 	c := Started("old", "s").ChooseLogin("s", "new", Drawn)
 	accepts(t, c, "old", "new")
 	if !c.IsUnpublished() || c.Published.Password != "old" {
-		t.Error("informed before anybody accepts it")
+		t.Error("published before any server accepts it")
 	}
 	before := c.AcceptedDigest()
 	c = c.Publish(true)
 	accepts(t, c, "old", "new")
 	if c.IsUnpublished() || c.AcceptedDigest() != before {
-		t.Error("the nodes would be informed twice")
+		t.Error("the nodes would be sent it twice")
 	}
 	if c.DropExpired(Noon.Add(time.Hour)).AcceptedDigest() != before || c.RecheckAfter(Noon) != 0 || c.RetiredJSON() != "" {
 		t.Error("the overlap counts before the new one is known to be written")

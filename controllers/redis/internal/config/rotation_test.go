@@ -54,7 +54,7 @@ func TestTheSecondStageOfARotation(t *testing.T) {
 	first := counted(t, rotating())
 	c, used := first.UseNext(Noon.Add(FilesOverlap))
 	if !used || c.Operator != "drawn" || c.Replication != "drawn" || c.Backup != "drawn" || c.AcceptedDigest() != first.AcceptedDigest() {
-		t.Errorf("the next are used, and servers need not be informed again: %+v", c)
+		t.Errorf("the next are used, and servers need not be sent them again: %+v", c)
 	}
 	if uses(c, 24*FilesOverlap) || drops(c, 24*FilesOverlap) {
 		t.Error("the former are dropped before the next are known to be in the Secrets")

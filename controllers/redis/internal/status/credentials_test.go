@@ -32,7 +32,7 @@ func TestCredentialsInSync(t *testing.T) {
 	}{
 		{"all is well", fixture.Started("p", ""), func(*fixture.Scene) {}, commonv1.ReasonPasswordsAccepted, "", true, false},
 		{"two are accepted", overlapping, func(*fixture.Scene) {}, commonv1.ReasonPasswordsOverlap, "2026-01-02T12:05:00Z", true, false},
-		{"a node is not reported yet", fixture.Started("p", ""), func(s *fixture.Scene) { s.Nodes[1].PasswordsUnknown = true },
+		{"a node was not sent the passwords yet", fixture.Started("p", ""), func(s *fixture.Scene) { s.Nodes[1].PasswordsUnknown = true },
 			commonv1.ReasonRotating, "", false, false},
 		{"applications are not", fixture.Started("p", "").ChooseLogin("s", "new", fixture.Drawn), func(*fixture.Scene) {},
 			commonv1.ReasonRotating, "", false, false},
@@ -70,7 +70,7 @@ func TestCredentialsInSync(t *testing.T) {
 	}
 }
 
-// An operator that has just started reports the nodes once more what they accept. That changes no condition of an object at rest.
+// An operator that has just started sends the nodes once more what they accept. That changes no condition of an object at rest.
 func TestARestartedOperatorChangesNoCondition(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -85,7 +85,7 @@ func TestARestartedOperatorChangesNoCondition(t *testing.T) {
 			metav1.ConditionFalse},
 		{"a rotation is under way", metav1.ConditionTrue, fixture.Started("p", "").StartRotation("now", fixture.Drawn), true,
 			metav1.ConditionFalse},
-		{"this operator given the nodes other passwords", metav1.ConditionTrue, fixture.Started("p", ""), false, metav1.ConditionFalse},
+		{"this operator sent the nodes other passwords", metav1.ConditionTrue, fixture.Started("p", ""), false, metav1.ConditionFalse},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := fixture.Healthy(3)

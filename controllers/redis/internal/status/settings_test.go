@@ -21,7 +21,7 @@ func TestSettingsInSync(t *testing.T) {
 		ready  bool
 	}{
 		{"all is in step", func(*fixture.Scene) {}, "SettingsApplied: every server", true},
-		{"not known yet what a process was reported", func(s *fixture.Scene) { s.Nodes[1].SettingsUnknown = true }, "SettingsApplied", true},
+		{"not known yet what a process was sent", func(s *fixture.Scene) { s.Nodes[1].SettingsUnknown = true }, "SettingsApplied", true},
 		{"on its way", func(s *fixture.Scene) { s.Spec.Config = fixture.OneDirective("hz", "20") }, "ApplyingSettings: config.hz:", false},
 		{"persistence is", func(s *fixture.Scene) { s.Settings.Live[config.AppendOnly] = "no" }, "ApplyingSettings: persistence:", false},
 		{"waiting for pods", func(s *fixture.Scene) {

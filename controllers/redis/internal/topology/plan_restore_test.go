@@ -69,7 +69,7 @@ func TestPlanOfARestore(t *testing.T) {
 		{"a backup is not loaded before the server that serves it has read it", 3, and(serve, func(s *Scene) { s.Source.Loading = true }), Wait,
 			nil},
 		{"a copy is waited for", 3, copying, Wait, nil},
-		{"one whose login leads nowhere is informed again", 3, and(copying, func(s *Scene) { s.Nodes[0].LoginSent = false }), LoadBackup,
+		{"one whose login leads nowhere is sent it again", 3, and(copying, func(s *Scene) { s.Nodes[0].LoginSent = false }), LoadBackup,
 			[]string{"a-0"}},
 		{"who has all is fenced", 3, loaded, Fence, []string{"a-0"}},
 		{"a fenced node that has all is promoted", 3, and(loaded, fence), Promote, []string{"a-0"}},

@@ -32,7 +32,7 @@ func TestSettingsPlan(t *testing.T) {
 	}
 	testPlan(t, withVolumes, []planRow{
 		{"all is in step", 3, func(*Scene) {}, Idle, nil},
-		{"anyone who may run with others is reported, the master last", 3, untuned(0, 1, 2), ApplySettings, []string{"a-1", "a-2", "a-0"}},
+		{"servers that may run with others are sent them, the master last", 3, untuned(0, 1, 2), ApplySettings, []string{"a-1", "a-2", "a-0"}},
 		{"not while it loads", 3, func(s *Scene) { untuned(1)(s); s.Nodes[1].Loading = true }, Wait, nil},
 		{"before anything is rolled", 3, func(s *Scene) { Outdated(0, 1, 2)(s); untuned(1)(s) }, ApplySettings, []string{"a-1"}},
 		{"never before the master's end is dealt with", 3, func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s); untuned(1)(s) }, Fence,
@@ -41,7 +41,7 @@ func TestSettingsPlan(t *testing.T) {
 		{"those that have not", 3, func(s *Scene) { to("RDB")(s); appends(s, false, 0, 2) }, SetPersistence, []string{"a-1"}},
 		{"their file follows when all have", 3, func(s *Scene) { to("RDB")(s); appends(s, false, 0, 1, 2) }, Wait, nil},
 		{"snapshots next to it are a setting like any other", 3, to("Both"), Idle, nil},
-		{"who started from an older file is informed again", 3, func(s *Scene) { appends(s, false, 2) }, SetPersistence, []string{"a-2"}},
+		{"a server that started from an old file is sent it again", 3, func(s *Scene) { appends(s, false, 2) }, SetPersistence, []string{"a-2"}},
 		{"an outdated node that has its data elsewhere first", 3, func(s *Scene) { Outdated(2)(s); appends(s, false, 2) }, SetPersistence,
 			[]string{"a-2"}},
 		{"an outdated node that is writing its data is waited for", 3, func(s *Scene) { Outdated(2)(s); s.Nodes[2].Rewriting = true }, Wait, nil},
@@ -57,8 +57,8 @@ func TestTheFileFollowsTheServers(t *testing.T) {
 		resets      int
 	}{
 		{"what all took", func(*Scene) {}, "hz", "20", 0},
-		{"not before all that answer were reported", func(s *Scene) { s.Nodes[1].SettingsUnknown = true }, "hz", "10", 0},
-		{"who does not answer is shown when it does", func(s *Scene) { MakeSilent(&s.Nodes[1]) }, "hz", "20", 0},
+		{"not before all that answer were sent it", func(s *Scene) { s.Nodes[1].SettingsUnknown = true }, "hz", "10", 0},
+		{"a server that does not answer is sent it when it does", func(s *Scene) { MakeSilent(&s.Nodes[1]) }, "hz", "20", 0},
 		{"no one answers", func(s *Scene) { SilentAll(s) }, "hz", "10", 0},
 		{"what one refuses is left as it was", func(s *Scene) { s.Nodes[1].RefusedSettings = map[string]string{"hz": "ERR"} }, "hz", "10", 0},
 		{"what was taken out is in no file", func(s *Scene) { s.Spec.Config = nil }, "hz", "", 1},

@@ -76,7 +76,7 @@ func TestPlan(t *testing.T) {
 			func(s *Scene) { AuthFailed(&s.Nodes[1]); s.Nodes[2].LinkUp = false }, Wait, nil},
 
 		// Passwords.
-		{"anyone who may accept others is reported", 3, func(s *Scene) { s.Nodes[0].PasswordsUnknown, s.Nodes[2].PasswordsUnknown = true, true },
+		{"nodes that may use others are sent them", 3, func(s *Scene) { s.Nodes[0].PasswordsUnknown, s.Nodes[2].PasswordsUnknown = true, true },
 			SetPasswords, []string{"a-0", "a-2"}},
 		{"once, when it refuses", 3, func(s *Scene) { s.Nodes[2].PasswordsUnknown, s.Nodes[2].RefusesPasswords = true, true }, Idle, nil},
 		{"not while it loads", 3, func(s *Scene) { s.Nodes[2].PasswordsUnknown, s.Nodes[2].Loading = true, true }, Wait, nil},

@@ -118,7 +118,7 @@ func TestStartingAgainOnVolumes(t *testing.T) {
 }
 
 // The newest volumes hold nothing, which may be right, and an older one does.
-func TestAHumanShowsWhetherEmptyIsRight(t *testing.T) {
+func TestAHumanDecidesWhetherEmptyIsRight(t *testing.T) {
 	for _, c := range []struct {
 		reason, older string
 		node          string

@@ -46,7 +46,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-func TestARefusalShowsNoPassword(t *testing.T) {
+func TestARefusalRevealsNoPassword(t *testing.T) {
 	p := start(t)
 	must(t, p.do(t.Context(), "ACL", "SETUSER", "weak", "on", ">weak", "+ping"))
 	weak := openWithin(p.hostport, "", nil, time.Minute)

@@ -31,7 +31,7 @@ func TestKillOtherOperatorsEndsThem(t *testing.T) {
 }
 
 // A process that gets the address of the one that was looked at gets no command meant for that one.
-func TestALostConnectionIsNotMadeAgain(t *testing.T) {
+func TestALostConnectionIsNotReplaced(t *testing.T) {
 	p := start(t)
 	if seen := p.Look(t.Context()); seen.ServesStale {
 		must(t, p.Configure(t.Context(), serveStale, "no"))

@@ -189,7 +189,7 @@ func (p *process) watched(t *testing.T, interval time.Duration, ear WatchHandler
 	return news
 }
 
-func TestWatchShowsOfRoleAndEnd(t *testing.T) {
+func TestWatchReportsRoleAndEnd(t *testing.T) {
 	p := start(t)
 	news := p.watched(t, 200*time.Millisecond, WatchHandler{})
 	<-news // it is there
@@ -268,7 +268,7 @@ func TestSendAwayEndsApplicationsOnly(t *testing.T) {
 	}
 }
 
-func TestWatchShowsOfSilence(t *testing.T) {
+func TestWatchReportsSilence(t *testing.T) {
 	p := start(t)
 	var heard atomic.Int32
 	news := p.watched(t, 200*time.Millisecond, WatchHandler{OnReply: func(map[string]int64) { heard.Add(1) }})
@@ -303,7 +303,7 @@ func TestNothingIsSentAfterTheActsEnd(t *testing.T) {
 }
 
 // Another pod may get the address of one that is gone.
-func TestWatchBearsWithAnyoneWhoAnswers(t *testing.T) {
+func TestWatchToleratesAnyServer(t *testing.T) {
 	for answer, want := range map[string]bool{
 		"+OK\r\n*0\r\n": true,
 		"+OK\r\n" + strings.Repeat("*1\r\n", 100): false, // in one breath with the answer to AUTH

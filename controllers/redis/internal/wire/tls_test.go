@@ -78,12 +78,12 @@ func TestHandshakeThatFailsIsSilence(t *testing.T) {
 	secret, files := issued(t, authority.New("test"))
 	p := startTLS(t, secret, files)
 	other, _ := issued(t, authority.New("test"))
-	noOne := showing(t, secret)
-	noOne.Certificates = nil
+	withoutCertificate := showing(t, secret)
+	withoutCertificate.Certificates = nil
 	misnamed := showing(t, secret)
 	misnamed.ServerName = "other.default.svc"
 	for reason, config := range map[string]*tls.Config{
-		"another authority": showing(t, other), "no certificate": noOne, "another name": misnamed, "in the clear": nil,
+		"another authority": showing(t, other), "no certificate": withoutCertificate, "another name": misnamed, "in the clear": nil,
 	} {
 		client := open(p.hostport, password, config)
 		if got := client.Look(t.Context()).Answer; got != Silent {
@@ -193,7 +193,7 @@ func TestLoadUnderWrites(t *testing.T) {
 }
 
 // Another pod may get the address of one that is gone.
-func TestWatchBearsWithAnyoneWhoSpeaksNoTLS(t *testing.T) {
+func TestWatchToleratesServersWithoutTLS(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer func() { _ = listener.Close() }()
