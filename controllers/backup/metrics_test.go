@@ -52,7 +52,7 @@ func resetMetrics() {
 	}
 }
 
-// TestMetrics : each end is counted once, anyone who looks again.
+// TestMetrics : each end is counted once, whichever operator looks again.
 func TestMetrics(t *testing.T) {
 	const (
 		succeeded, failed = "runs_total{kind=EtcdBackup,phase=Succeeded}", "runs_total{kind=EtcdBackup,phase=Failed}"

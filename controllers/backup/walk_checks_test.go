@@ -97,7 +97,7 @@ func (w *walk) checkManifests() {
 	}
 }
 
-// fetch an item as anyone who restores it.
+// fetch an item as a restore does.
 func (w *walk) fetch(item string) {
 	w.t.Helper()
 	text, err := json.Marshal(backup.Task{Kind: backup.Etcd, Folder: backup.Folder(key.Namespace, key.Name), Item: item})

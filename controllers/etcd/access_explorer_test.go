@@ -245,7 +245,7 @@ func TestNoOneIsLockedOutByAnotherPassword(t *testing.T) {
 		{"two changes of the password, one crash", nil, false, accessModel{Changes: 2, Crashes: 1}},
 		// With a crash before it was seen to be published, too, two users may be in use, and there is no third.
 		{"a change of the password while the binding is lost", nil, false, accessModel{Changes: 1, Loss: 1}},
-		{"data with users earlier, one crash", map[string]modelUser{"root": {"x", "root"}, "stranger": {"y", "root"},
+		{"data that has users already, one crash", map[string]modelUser{"root": {"x", "root"}, "stranger": {"y", "root"},
 			"application-a": {"z", "root"},
 			"application-b": {"z", "application"}, "backup": {"x", "root"}}, false, accessModel{Crashes: 1}},
 		{"data that required a login, one crash", map[string]modelUser{"root": {"x", "root"}, "application-a": {"z", "application"}}, true,

@@ -46,7 +46,7 @@ func TestForgedReplicasAreNoSeries(t *testing.T) {
 	}
 }
 
-// No one is connected to because a server names him.
+// No address is connected to because a server names it.
 func TestOnlyPodsAndTheRecordAreAsked(t *testing.T) {
 	s := fixture.Healthy(3)
 	for i := range s.Nodes {

@@ -31,7 +31,7 @@ func TestNothingConfirmedIsLostWhenTheMasterIsKilled(t *testing.T) {
 	l.kill(old)
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
 	l.write(50, 100)
-	l.start(old) // empty, and no one's master
+	l.start(old) // empty, and the master of no other
 	l.heal()
 	l.expectKeys(100)
 	if l.redis.Status.LastFailover.Unsafe || l.redis.Status.Epoch != 2 {
@@ -117,7 +117,7 @@ func TestAnIsolatedMasterStopsTakingWrites(t *testing.T) {
 		return err != nil && strings.HasPrefix(err.Error(), "NOREPLICAS")
 	})
 	// Two seconds after the lag at most, as the server counts; on a busy machine
-	// all that can be reported is whether it is our lag or the server's own.
+	// all that can be said is whether it is our lag or the server's own.
 	const ofServer = 10 * time.Second // min-replicas-max-lag, unset
 	if took := time.Since(started); took >= ofServer {
 		t.Errorf("after %s, though the lag is %s", took, config.Resolve(l.redis).MaxLag)

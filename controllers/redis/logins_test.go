@@ -10,7 +10,7 @@ import (
 
 // Who may confirm writes, with real servers.
 
-// formedBefore makes a set as the release before logins did: anyone who knows the password of the
+// formedBefore makes a set as the release before logins did: any process that knows the password of the
 // servers' files replicates, and every server answers reads from its start on.
 func (l *loopback) formedBefore() {
 	l.t.Helper()

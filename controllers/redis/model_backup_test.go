@@ -158,7 +158,7 @@ func (m *model) dropReader(p *process) {
 	}
 }
 
-// expelReader ends a backup as the operator ends anyone who is logged in like one. It must not mean the backup.
+// expelReader ends a backup as the operator ends any client that is logged in like one. It must not mean the backup.
 func (m *model) expelReader(p *process, meant id) {
 	if r := &m.reader; r.pod != 0 && meant == r.pod {
 		m.violate("a backup of node %d is expelled", p.node)
@@ -259,7 +259,7 @@ var readerListens = sync.OnceValue(func() bool {
 	return !strings.Contains(<-said, "REPLCONF rdb-only 1")
 })
 
-// listenToReader plays a master up to PSYNC, and returns what it was reported.
+// listenToReader plays a master up to PSYNC, and returns what it was sent.
 func listenToReader(listener net.Listener) string {
 	connection, err := listener.Accept()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // A played pass is the shipped plan and the shipped acts, whose every effect is a request
-// to anyone who plays it.
+// to the caller that plays it.
 
 // reading is what a pass reads of the API server before it looks at servers.
 type reading struct {

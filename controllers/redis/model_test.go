@@ -374,7 +374,7 @@ func (m *model) oneConfirms(master *process, needed int) {
 
 // promoted must have all that was confirmed. A loss is forgiven when no living process that
 // has been in sync and no file has it; nor can files say which of them lost its end.
-// Where the record is of another master to come, an operator that was stopped has woken: no one is informed to
+// Where the record is of another master to come, an operator that was stopped has woken: no replica is led to
 // follow what it promotes, and the one that leads fences it.
 func (m *model) promoted(p *process, forced bool) {
 	if m.record.target >= 0 && m.record.target != p.node {

@@ -186,7 +186,7 @@ func TestARestoredSetIsNeverLoadedAgain(t *testing.T) {
 	}
 }
 
-// No one can write to the server of the backup, or turn it into something else.
+// No client can write to the server of the backup, or turn it into something else.
 func TestTheServerOfABackupTakesNoWrites(t *testing.T) {
 	l := startLoopback(t, 1, startsWithBackup, patient)
 	l.dump = l.dumpOf(3)

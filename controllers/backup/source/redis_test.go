@@ -74,7 +74,7 @@ func TestADumpUnderAWriterHasWhatWasWrittenBefore(t *testing.T) {
 	}
 }
 
-// A master that was never followed starts a new history with anyone who asks for a dump first, and keeps that (syncCommand of Redis'
+// A master that was never followed starts a new history for the first client that asks for a dump, and keeps that (syncCommand of Redis'
 // replication.c). The operator has its masters do so before it puts them recorded.
 func TestAMasterAloneIsReadItself(t *testing.T) {
 	t.Parallel()

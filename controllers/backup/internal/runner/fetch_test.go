@@ -49,7 +49,7 @@ func TestFetchRefuses(t *testing.T) {
 	change := func(change func([]byte) []byte) func(*pod) {
 		return func(p *pod) { p.replace(data, change(p.get(data))) }
 	}
-	// sized also corrects what the manifest says of the stored data, as anyone who forges it would.
+	// sized also corrects what the manifest says of the stored data, as an attacker who forges it would.
 	sized := func(content func(*pod) []byte) func(*pod) {
 		return func(p *pod) {
 			stored := content(p)

@@ -92,7 +92,7 @@ func TestEachRepairOfTheQuotaMakesProgress(t *testing.T) {
 				after := f.after(step)
 				switch {
 				case step.Do == Block && f.live+f.old > 950, !after.alarm:
-					continue // a human is asked, and anyone who deletes is heard later; or it has ended
+					continue // a human is asked, and what he deletes is seen later; or it has ended
 				case step.Do == Block || step.Do == Wait || step.Do == Idle:
 					t.Fatalf("%s %s at %+v", step, step.Message, f)
 				}

@@ -159,9 +159,9 @@ func TestPermitOfARestore(t *testing.T) {
 		want    string
 		not     string
 	}{
-		{"the first member is shown where the backup is", func(*scene) {}, reported, ""},
-		{"the first member is shown no address while the backup is not there", func(s *scene) { s.Fetch = Fetch{} }, `"restore":{"item":`, "url"},
-		{"the first member is shown no address of another backup", func(s *scene) { s.Fetch.Item.Item = "other" }, `"restore":{"item":`, "url"},
+		{"the permit has the address of the backup", func(*scene) {}, restore, ""},
+		{"the permit has no address while the backup is not there", func(s *scene) { s.Fetch = Fetch{} }, `"restore":{"item":`, "url"},
+		{"the permit has no address of another backup", func(s *scene) { s.Fetch.Item.Item = "other" }, `"restore":{"item":`, "url"},
 		{"one that has run never starts again", func(s *scene) { s.Members[0].Record.Ran = true }, `"ran":true`, "restore"},
 		{"one that joins gets its data from the others", func(s *scene) { s.Members[0].Record.Joined = true }, `"state":"existing"`, "restore"},
 	} {

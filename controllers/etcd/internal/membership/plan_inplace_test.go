@@ -30,7 +30,7 @@ func (s *scene) replacing() {
 	s.link()
 }
 
-// stopped has all members earlier gone, and the first start.
+// stopped has all earlier members gone, and the first one start.
 func (s *scene) stopped() {
 	s.replacing()
 	s.Members = s.Members[:1]

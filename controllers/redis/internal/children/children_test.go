@@ -72,7 +72,7 @@ func TestServicesAreExposedAsAsked(t *testing.T) {
 		}
 	}
 	if s := headlessService(Inputs{Redis: r, Spec: config.Resolve(r)}); s.Spec.Type != nil {
-		t.Error("the nodes' names are no one's way in")
+		t.Error("no client connects by the nodes' names")
 	}
 }
 
