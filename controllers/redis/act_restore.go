@@ -58,7 +58,7 @@ func (p *pass) doLoadBackup(ctx context.Context, s topology.Step) error {
 	if err := loader.Follow(ctx, p.Source.Address, login); err != nil {
 		return err
 	}
-	p.known.noteCommand(m.RunID, setLoginSent(p.clock.Now()))
+	p.known.noteLoginSent(m.RunID, p.clock.Now())
 	return nil
 }
 

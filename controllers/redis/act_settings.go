@@ -60,9 +60,7 @@ func (p *pass) doApplySettings(ctx context.Context, s topology.Step) error {
 				refused[directive] = wire.RefusalText(err)
 			}
 		}
-		p.known.noteSettings(m.RunID, func(t *settingsReply) {
-			t.applied, t.refused = want, maps.Clone(refused)
-		})
+		p.known.noteApplied(m.RunID, want, maps.Clone(refused))
 		return nil
 	})
 }
@@ -76,7 +74,7 @@ func (p *pass) doSetPersistence(ctx context.Context, s topology.Step) error {
 		if err != nil && !wire.IsRefusal(err) {
 			return err
 		}
-		p.known.noteSettings(m.RunID, func(t *settingsReply) { t.persistRefusal = wire.RefusalText(err) })
+		p.known.notePersistRefusal(m.RunID, wire.RefusalText(err))
 		return nil
 	})
 }
@@ -91,6 +89,6 @@ func (p *pass) setPersistenceOn(ctx context.Context, server server, m topology.N
 	if err := server.SaveSnapshot(ctx); err != nil {
 		return err
 	}
-	p.known.noteSettings(m.RunID, func(t *settingsReply) { t.snapshotAsked, t.snapshotBefore = true, m.SavedAt })
+	p.known.noteSnapshotAsked(m.RunID, m.SavedAt)
 	return nil
 }

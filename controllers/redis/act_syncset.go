@@ -43,7 +43,7 @@ func (p *pass) admitAndFollow(ctx context.Context, nodes []string) error {
 			errs = append(errs, fmt.Errorf("%s: %w", process.Name, err))
 			continue
 		}
-		p.known.noteCommand(process.RunID, setLoginSent(p.clock.Now()))
+		p.known.noteLoginSent(process.RunID, p.clock.Now())
 		p.known.cutOffSince = time.Time{} // it is yet to reach its master
 	}
 	return errors.Join(errs...)

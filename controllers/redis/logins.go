@@ -46,11 +46,11 @@ func (p *pass) admitOnly(ctx context.Context, processes []cachev1alpha1.RedisPro
 		if err := p.follow(ctx, process, master); err != nil {
 			return fmt.Errorf("%s: %w", process.Name, err)
 		}
-		p.known.noteCommand(process.RunID, setLoginSent(p.clock.Now()))
+		p.known.noteLoginSent(process.RunID, p.clock.Now())
 	}
 	for _, m := range p.Nodes { // a node that is refused now must be sent its login again, should it count after all
 		if m.LoginSent && !slices.ContainsFunc(processes, m.IsProcess) {
-			p.known.noteCommand(m.RunID, func(c *topology.SentCommands) { c.LoginSent = false })
+			p.known.forgetLogin(m.RunID)
 		}
 	}
 	return p.masterServer().Admit(ctx, config.LoginUsers(), logins)

@@ -12,10 +12,6 @@ import (
 // several times what a replica needs to reconnect, which it tries once a second.
 const loginRetry = 5 * time.Second
 
-func setLoginSent(now time.Time) func(*topology.SentCommands) {
-	return func(c *topology.SentCommands) { c.LoginSent, c.LinkedAt = true, now }
-}
-
 // fillCommands fills in what the processes were sent, and forgets those that are gone.
 func (o *objectMemory) fillCommands(asked []*topology.Node, now time.Time) {
 	running := map[string]topology.SentCommands{}
@@ -31,18 +27,31 @@ func (o *objectMemory) fillCommands(asked []*topology.Node, now time.Time) {
 	o.commands = running
 }
 
-// noteCommand changes what is known of the commands that a process was sent.
-func (o *objectMemory) noteCommand(runID string, change func(*topology.SentCommands)) {
+// noteOthersKilled notes that a process has closed the connections of all other operators.
+func (o *objectMemory) noteOthersKilled(runID string) {
 	c := o.commands[runID]
-	change(&c)
+	c.OthersKilled = true
+	o.commands[runID] = c
+}
+
+// noteLoginSent notes that a process was sent its login.
+func (o *objectMemory) noteLoginSent(runID string, now time.Time) {
+	c := o.commands[runID]
+	c.LoginSent, c.LinkedAt = true, now
+	o.commands[runID] = c
+}
+
+// forgetLogin has a process sent its login again, should it count again.
+func (o *objectMemory) forgetLogin(runID string) {
+	c := o.commands[runID]
+	c.LoginSent = false
 	o.commands[runID] = c
 }
 
 // forgetLogins forgets which logins were sent to the replicas: they are derived from another password now.
 func (o *objectMemory) forgetLogins() {
-	for runID, c := range o.commands {
-		c.LoginSent = false
-		o.commands[runID] = c
+	for runID := range o.commands {
+		o.forgetLogin(runID)
 	}
 }
 

@@ -42,10 +42,23 @@ func (o *objectMemory) fillSettings(spec config.Spec, w *topology.World) {
 	o.settingsReplies = running
 }
 
-// noteSettings changes what is known of a process.
-func (o *objectMemory) noteSettings(runID string, change func(*settingsReply)) {
-	replies := o.settingsReplies
-	t := replies[runID]
-	change(&t)
-	replies[runID] = t
+// noteApplied notes which directives a process was sent, and which of them it refused.
+func (o *objectMemory) noteApplied(runID string, applied, refused map[string]string) {
+	reply := o.settingsReplies[runID]
+	reply.applied, reply.refused = applied, refused
+	o.settingsReplies[runID] = reply
+}
+
+// notePersistRefusal notes why a process refused to persist in another way, "" if it did not.
+func (o *objectMemory) notePersistRefusal(runID, refusal string) {
+	reply := o.settingsReplies[runID]
+	reply.persistRefusal = refusal
+	o.settingsReplies[runID] = reply
+}
+
+// noteSnapshotAsked notes that a process was asked for a snapshot, and when the one before was taken.
+func (o *objectMemory) noteSnapshotAsked(runID string, before int64) {
+	reply := o.settingsReplies[runID]
+	reply.snapshotAsked, reply.snapshotBefore = true, before
+	o.settingsReplies[runID] = reply
 }

@@ -122,7 +122,7 @@ func TestARefusedReplicaIsSentItsLoginAgain(t *testing.T) {
 	p := u.direct()
 	known, set := p.known, p.redis.Status.Replication.SyncSet
 	for _, process := range set {
-		known.noteCommand(process.RunID, setLoginSent(modelClock.Now()))
+		known.noteLoginSent(process.RunID, modelClock.Now())
 	}
 	known.fillCommands(p.addressable(), modelClock.Now())
 	if err := p.admitOnly(t.Context(), set[:1]); err != nil {
@@ -150,7 +150,7 @@ func TestALoginIsSentAgain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			known, now := knownOfNone(), modelClock.Now()
 			one := topology.Node{View: wire.View{Answer: wire.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
-			known.noteCommand(one.RunID, setLoginSent(now))
+			known.noteLoginSent(one.RunID, now)
 			known.fillCommands([]*topology.Node{&one}, now.Add(c.after))
 			if one.LoginSent != c.sent {
 				t.Errorf("sent: %t", one.LoginSent)

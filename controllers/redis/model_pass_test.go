@@ -208,10 +208,10 @@ func (o operatorMemory) recall(known *objectMemory) {
 		if server.pod != 0 {
 			known.watched.contacts[address(server.pod)] = contact{lastReply: server.heard.time(), wasSilent: server.mute}
 			if server.othersKilled != 0 {
-				known.noteCommand(runID(server.othersKilled), func(c *topology.SentCommands) { c.OthersKilled = true })
+				known.noteOthersKilled(runID(server.othersKilled))
 			}
 			if server.knowsLogin != 0 {
-				known.noteCommand(runID(server.knowsLogin), setLoginSent(modelClock.Now()))
+				known.noteLoginSent(runID(server.knowsLogin), modelClock.Now())
 			}
 		}
 	}

@@ -147,7 +147,7 @@ func (p *pass) killOtherOperators(ctx context.Context) (tried bool) {
 			m.OthersRemain = true
 			continue
 		}
-		p.known.noteCommand(m.RunID, func(k *topology.SentCommands) { k.OthersKilled = true })
+		p.known.noteOthersKilled(m.RunID)
 		m.OthersKilled = true
 	}
 	return tried

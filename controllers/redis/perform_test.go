@@ -86,7 +86,7 @@ func TestATakeOverThatFailsLeavesNothingBehind(t *testing.T) {
 	lost := errors.New("the reply is lost")
 	p.Identity, p.redis.Status.HolderIdentity = "this", "another"
 	run := p.Nodes[0].RunID
-	p.known.noteCommand(run, func(c *topology.SentCommands) { c.OthersKilled = true })
+	p.known.noteOthersKilled(run)
 	p.effects = scripted{onSave: func() error { return lost }}
 	if acted, err := p.actAsLeader(quiet, topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}}); acted || !errors.Is(err, lost) {
 		t.Errorf("acted: %t, %v", acted, err)

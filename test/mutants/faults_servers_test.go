@@ -212,7 +212,7 @@ var acts = []mutant{
 		"|| m.SnapshotTaken:", "|| !m.SnapshotTaken:",
 		"TestPersistenceChangesInSteps"},
 	{"a refused replica is not sent its login again", "logins.go",
-		"c.LoginSent = false", "c.LoginSent = true",
+		"p.known.forgetLogin(m.RunID)", "p.known.noteLoginSent(m.RunID, p.clock.Now())",
 		"TestARefusedReplicaIsSentItsLoginAgain"},
 	{"a login that another process has, too", "internal/config/login_users.go",
 		"sum.Write([]byte(p.RunID + ", "sum.Write([]byte(p.Name + ",
