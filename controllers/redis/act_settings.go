@@ -10,19 +10,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// readSettings returns the settings that this process knows the servers to have accepted, else
-// those in our own Secret. A new Redis has none.
-func (p *pass) readSettings(ctx context.Context) (config.Settings, error) {
-	if s := p.known.settings; s.Live != nil {
-		return s, nil
-	}
-	files, err := p.OwnSecret(ctx, p.redis, p.spec.FilesName())
-	if err != nil {
-		return config.Settings{}, err
-	}
-	return config.SettingsIn(files.Data), nil
-}
-
 // takeSettings starts from the known settings, else from how the servers run: what they
 // save now, they must find again after a restart.
 func (f *fleet) takeSettings(known config.Settings) {

@@ -11,29 +11,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// readCertificates returns the certificate that the servers were given, and the one in the user's
-// Secret. If the user's is of no use, that is reported and holds up nothing but the first start.
-func (p *pass) readCertificates(ctx context.Context) (config.Certificates, error) {
-	var c config.Certificates
-	if !p.spec.TLS {
-		return c, nil
-	}
-	if c.Published = p.known.published; c.Published.IsEmpty() {
-		own, err := p.OwnSecret(ctx, p.redis, p.spec.CertificatesName())
-		if err != nil {
-			return c, err
-		}
-		c.Published = config.PublishedIn(own.Data)
-	}
-	judge := func(data map[string][]byte) (config.Identity, string) { return p.spec.IdentityIn(data, p.clock.Now()) }
-	var err error
-	if c.Certificates, err = p.Secrets.Certificates(ctx, p.redis, p.spec.TLSSecret, c.Published, judge, p.clock.Now()); err != nil {
-		return c, err
-	}
-	c.TLSConfig, err = c.Published.TLSConfig(p.spec.ServiceHost(), p.clock.Now)
-	return c, err
-}
-
 // publishIdentity returns the identity that the servers are to load: a renewed certificate at once, the
 // next step towards another authority's once all have loaded the last.
 func (p *pass) publishIdentity() config.Identity {

@@ -83,3 +83,39 @@ func (p *pass) userPassword(ctx context.Context, name string) (password, problem
 	password, problem = config.PasswordIn(name, data)
 	return password, problem, nil
 }
+
+// readCertificates returns the certificate that the servers were given, and the one in the user's
+// Secret. If the user's is of no use, that is reported and holds up nothing but the first start.
+func (p *pass) readCertificates(ctx context.Context) (config.Certificates, error) {
+	var c config.Certificates
+	if !p.spec.TLS {
+		return c, nil
+	}
+	if c.Published = p.known.published; c.Published.IsEmpty() {
+		own, err := p.OwnSecret(ctx, p.redis, p.spec.CertificatesName())
+		if err != nil {
+			return c, err
+		}
+		c.Published = config.PublishedIn(own.Data)
+	}
+	judge := func(data map[string][]byte) (config.Identity, string) { return p.spec.IdentityIn(data, p.clock.Now()) }
+	var err error
+	if c.Certificates, err = p.Secrets.Certificates(ctx, p.redis, p.spec.TLSSecret, c.Published, judge, p.clock.Now()); err != nil {
+		return c, err
+	}
+	c.TLSConfig, err = c.Published.TLSConfig(p.spec.ServiceHost(), p.clock.Now)
+	return c, err
+}
+
+// readSettings returns the settings that this process knows the servers to have accepted, else
+// those in our own Secret. A new Redis has none.
+func (p *pass) readSettings(ctx context.Context) (config.Settings, error) {
+	if s := p.known.settings; s.Live != nil {
+		return s, nil
+	}
+	files, err := p.OwnSecret(ctx, p.redis, p.spec.FilesName())
+	if err != nil {
+		return config.Settings{}, err
+	}
+	return config.SettingsIn(files.Data), nil
+}
