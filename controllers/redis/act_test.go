@@ -59,13 +59,13 @@ func TestDismiss(t *testing.T) {
 
 // A verb that acts and has no act would be done with at once.
 func TestEachVerbThatActsHasAnAct(t *testing.T) {
-	for verb, traits := range topology.Verbs {
+	for verb, traits := range topology.Verbs() {
 		if _, ok := acts[verb]; ok != traits.Acts {
 			t.Errorf("%s: acts %t, has an act %t", verb, traits.Acts, ok)
 		}
 	}
 	for verb := range acts {
-		if _, ok := topology.Verbs[verb]; !ok {
+		if _, ok := topology.Verbs()[verb]; !ok {
 			t.Errorf("%s is no verb", verb)
 		}
 	}

@@ -22,7 +22,7 @@ func (s Step) String() string { return fmt.Sprintf("%s %s", s.Do, strings.Join(s
 
 // Traits are those of its verb. A verb without a row is the business of the operator in charge alone.
 func (s Step) Traits() Traits {
-	if traits, ok := Verbs[s.Do]; ok {
+	if traits, ok := verbs[s.Do]; ok {
 		return traits
 	}
 	return Traits{Acts: true, NeedsCharge: true, Changes: true}

@@ -1,5 +1,7 @@
 package topology
 
+import "maps"
+
 // Verb is what a step does.
 type Verb string
 
@@ -46,8 +48,10 @@ type Traits struct {
 	Changes bool
 }
 
-// Verbs has a row for each verb.
-var Verbs = map[Verb]Traits{
+// Verbs returns a copy of the table, which has a row for each verb.
+func Verbs() map[Verb]Traits { return maps.Clone(verbs) }
+
+var verbs = map[Verb]Traits{
 	Idle:              {},
 	Wait:              {},
 	Block:             {},

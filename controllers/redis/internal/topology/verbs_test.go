@@ -34,19 +34,19 @@ func TestEachVerbHasARow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, ok := topology.Verbs[topology.Verb(name)]; !ok {
+			if _, ok := topology.Verbs()[topology.Verb(name)]; !ok {
 				t.Errorf("%s has no row", name)
 			}
 		}
 	}
-	if constants != len(topology.Verbs) {
-		t.Errorf("%d rows, and %d verbs", len(topology.Verbs), constants)
+	if constants != len(topology.Verbs()) {
+		t.Errorf("%d rows, and %d verbs", len(topology.Verbs()), constants)
 	}
 }
 
 // What an operator does that is not in charge must not change who is master or who may confirm writes.
 func TestWhatNeedsCharge(t *testing.T) {
-	for verb, traits := range topology.Verbs {
+	for verb, traits := range topology.Verbs() {
 		if !traits.Acts && (traits.NeedsCharge || traits.Changes) {
 			t.Errorf("%s does nothing, and %+v", verb, traits)
 		}
@@ -58,7 +58,7 @@ func TestWhatNeedsCharge(t *testing.T) {
 		topology.ExpelUnrecorded, topology.EndMastership, topology.StampVolumes, topology.CreateRestorePod, topology.LoadBackup,
 		topology.DeleteRestorePod,
 	} {
-		if !topology.Verbs[verb].NeedsCharge {
+		if !topology.Verbs()[verb].NeedsCharge {
 			t.Errorf("%s is done by any leader", verb)
 		}
 	}
