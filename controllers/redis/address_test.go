@@ -168,7 +168,7 @@ func openPods(t *testing.T, r *Reconciler, redis *cachev1alpha1.Redis, nodes []t
 
 // A master's pod is gone, and a pod of somebody else gets its address.
 func TestAStrangerAtTheMastersAddressHearsNothing(t *testing.T) {
-	address := network() + ".9"
+	address := network(t) + ".9"
 	listener, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(wire.Port)))
 	if err != nil {
 		t.Fatal(err)

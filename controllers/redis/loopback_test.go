@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -50,12 +51,20 @@ type localServer struct {
 	command            *exec.Cmd
 }
 
-// networks that this process has used.
-var networks atomic.Int32
-
-// network of a test's own: loopback is a /8.
-func network() string {
-	return fmt.Sprintf("127.%d.%d", 100+os.Getpid()%150, os.Getpid()/150%16*16+int(networks.Add(1))%16)
+// network returns a network that no other test has until this one ends, neither of this process nor of another: loopback is a /8.
+func network(t *testing.T) string {
+	t.Helper()
+	for {
+		name := fmt.Sprintf("127.%d.%d", 100+rand.N(150), rand.N(256))
+		held, err := net.Listen("tcp", fmt.Sprintf("%s.1:%d", name, wire.Port))
+		if err == nil {
+			t.Cleanup(func() { _ = held.Close() })
+			return name
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // newLoopback gives a set that was formed and has come to rest.
@@ -70,7 +79,7 @@ func newLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis)) *
 func startLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis)) *loopback {
 	t.Helper()
 	t.Parallel()
-	l := &loopback{t: t, network: network(), volumes: map[string]topology.Volume{}, r: &Reconciler{clock: clock.RealClock{}},
+	l := &loopback{t: t, network: network(t), volumes: map[string]topology.Volume{}, r: &Reconciler{clock: clock.RealClock{}},
 		redis: &cachev1alpha1.Redis{},
 		secrets: config.Credentials{Operator: "operator", Replication: "replication", Backup: "backup", Wanted: config.AppLogin{Password: "app"},
 			Published: config.AppLogin{Password: "app"}}}

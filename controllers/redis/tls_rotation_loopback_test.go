@@ -123,7 +123,7 @@ func TestNoOneIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	r := fixture.Secured(cachev1alpha1.RedisClientAuthRequired)
 	old, wanted := fixture.IdentityOf(fixture.Issue(authority.New("one"))), fixture.IdentityOf(fixture.Issue(authority.New("two")))
 	published := old
-	own := network()
+	own := network(t)
 	set := []*pod{run(t, r, own+".10", old), run(t, r, own+".11", old), run(t, r, own+".12", old)}
 	master := set[0].open(t, old)
 	if err := master.Promote(t.Context(), 0); err != nil {
