@@ -20,7 +20,8 @@ const (
 	looksPerSearch = 5
 )
 
-// Peaks are the most memory that processes of this node have held.
+// Peaks are the most memory of their own that processes of this node were seen to hold: pages of files that they map are the
+// kernel's, which takes them back when it needs room.
 type Peaks struct {
 	program, text string
 
@@ -52,7 +53,7 @@ func WatchPeaks(ctx context.Context, program, text string) *Peaks {
 	return p
 }
 
-// Bytes that were resident at most, by the first argument of the processes.
+// Bytes that each held at most, by the first argument of the processes.
 func (p *Peaks) Bytes() map[string]int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,22 +76,23 @@ func (p *Peaks) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for pid, argument := range p.pids {
-		peak, err := peakOf(pid)
-		if err != nil || peak == 0 {
+		status, err := statusOf(pid)
+		own := kibibytesIn(status, "RssAnon")
+		if err != nil || own == 0 {
 			delete(p.pids, pid) // it has ended
 			continue
 		}
-		p.of[argument] = max(p.of[argument], peak)
+		p.of[argument] = max(p.of[argument], own<<10)
 	}
 }
 
-// peakIn reads what https://man7.org/linux/man-pages/man5/proc_pid_status.5.html calls the high-water mark; a process that has
-// ended has none.
-func peakIn(status string) int64 {
+// kibibytesIn reads a line of what https://man7.org/linux/man-pages/man5/proc_pid_status.5.html describes; a process that has ended
+// has none.
+func kibibytesIn(status, name string) int64 {
 	for line := range strings.Lines(status) {
 		var kibibytes int64
-		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &kibibytes); err == nil {
-			return kibibytes << 10
+		if _, err := fmt.Sscanf(line, name+": %d kB", &kibibytes); err == nil {
+			return kibibytes
 		}
 	}
 	return 0
@@ -131,7 +133,13 @@ func Peak(pod types.UID, program string) (int64, error) {
 	return sum, nil
 }
 
+// peakOf is the high-water mark of one process, pages of mapped files included.
 func peakOf(pid int) (int64, error) {
+	status, err := statusOf(pid)
+	return kibibytesIn(status, "VmHWM") << 10, err
+}
+
+func statusOf(pid int) (string, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	return peakIn(string(status)), err
+	return string(status), err
 }
