@@ -104,9 +104,9 @@ test-units: test-programs
 	go test -timeout 20m $$(go list ./... | grep -v -e /hack/newkind -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
 	go -C hack/cluster test ./...
 
-searches: ## Search all interleavings of the models of Redis and EtcdCluster; test-units has the start of each search.
+searches: ## Search the models of Redis and EtcdCluster, Activity's crashes and the backups' walks in full; test-units has the start of each.
 	FULL=1 go test -timeout 30m ./controllers/redis ./controllers/etcd ./controllers/activity ./controllers/backup \
-	  -run '^(TestEveryOrder|TestNoConfirmedWriteIsLost|TestNobodyIsLockedOut|TestCrash|TestWalks)'
+	  -run '^(TestEveryOrder|TestNoConfirmedWriteIsLost|TestNoOneIsLockedOut|TestCrash|TestWalks)'
 
 test-integration: test-programs
 	KUBEBUILDER_ASSETS=$(BIN) KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m \
@@ -125,7 +125,7 @@ e2e: cluster-up deploy $(BIN)/versitygw ## Run the end-to-end tests on real pods
 	$(call E2E)
 	$(call E2E,--label-filter=away)
 
-failover-report: cluster-up deploy ## Break Redis in every way and tell what users notice (LONG=1 REPORT=file FOCUS=rows).
+failover-report: cluster-up deploy ## Break Redis in most ways, with LONG=1 in every way, and report what users notice (LONG=1 REPORT=file FOCUS=rows).
 	LONG=$(LONG) REPORT=$(abspath $(REPORT)) \
 	  go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(if $(LONG),1 --timeout=4h,3 --timeout=15m) --ldflags=-w -v --no-color $(if $(FOCUS),--focus "$(FOCUS)") ./test/e2e/redis
 

@@ -73,7 +73,7 @@ func TestWithSidecars(t *testing.T) {
 	}
 	seenToRun := adoptedAttempt
 	seenToRun.StartTime = &testTime
-	const goesOn = egov1.ProcessState("") // the attempt
+	const continues = egov1.ProcessState("") // the attempt
 	for name, c := range map[string]struct {
 		spec    egov1.ActivitySpec
 		attempt egov1.Attempt
@@ -176,7 +176,7 @@ func TestWithSidecars(t *testing.T) {
 			a := activityWith(c.spec, c.attempt)
 			p := pod(a, c.pod...)
 			if nextStep(a, p, testTime.Time) != once.Record {
-				if c.prosta != goesOn {
+				if c.prosta != continues {
 					t.Errorf("its end is not seen: %s", nextStep(a, p, testTime.Time))
 				}
 				return

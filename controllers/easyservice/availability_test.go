@@ -138,9 +138,9 @@ func TestDeadline(t *testing.T) {
 	going.DeletionTimestamp = &testTime
 	evicted := podAt(0, containerStopped)
 	evicted.Status.Phase = corev1.PodFailed
-	var paused, wentOn appsv1.Deployment
+	var paused, continued appsv1.Deployment
 	paused.Spec.Paused = true
-	wentOn.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Reason: "DeploymentResumed",
+	continued.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Reason: "DeploymentResumed",
 		LastUpdateTime: secondsLater(25)}}
 	for _, c := range []struct {
 		reason string
@@ -157,7 +157,7 @@ func TestDeadline(t *testing.T) {
 		{reason: "those that are there go", pods: []corev1.Pod{going}},
 		{reason: "those that are there have ended", pods: []corev1.Pod{evicted}},
 		{reason: "a human holds it", pods: []corev1.Pod{podAt(0, containerRuns)}, held: paused},
-		{reason: "a human held it", pods: []corev1.Pod{podAt(0, containerRuns)}, held: wentOn, want: 625 * time.Second},
+		{reason: "a human held it", pods: []corev1.Pod{podAt(0, containerRuns)}, held: continued, want: 625 * time.Second},
 		{reason: "size 0", pods: []corev1.Pod{podAt(0, containerRuns)},
 			change: func(e *appv1.EasyService, _ *rolloutRequest) { e.Spec.Size = ptr.To[int32](0) }},
 		{reason: "completed", pods: []corev1.Pod{podAt(0, containerRuns)},

@@ -112,7 +112,7 @@ func isWaiting(err error) bool {
 
 // waitTime is how soon to try again what must wait.
 func waitTime(err error) time.Duration {
-	if errors.Is(err, errNoneToSpare) { // until a pod is ready; no one is asked in vain meanwhile, but the API server
+	if errors.Is(err, errNoneToSpare) { // until a pod is ready; meanwhile only the API server is asked in vain
 		return time.Second
 	}
 	return membership.ShortRequeue
@@ -223,9 +223,9 @@ func (f *fleet) anyVoter() (server, error) {
 	return nil, errors.New("no voter answers")
 }
 
-// missingPermits are the permits of pods that have not been given one yet, by the pod's name. One whose server answers
-// has been given enough, as etcd goes by its log from then on; but the log must be there when its container restarts, so it is
-// given another one when the member was seen to run.
+// missingPermits are the permits that pods lack, by the pod's name. A pod whose server answers needs none, as etcd goes by its log
+// from then on; but the log must be there when its container restarts, so the pod is given another permit when the member was seen
+// to run.
 func missingPermits(s membership.Situation) map[string]string {
 	permits := map[string]string{}
 	for _, m := range s.Members {

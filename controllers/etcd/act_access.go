@@ -104,8 +104,8 @@ func (p *pass) doDropUser(ctx context.Context, s membership.Step) error {
 	return p.save(ctx)
 }
 
-// forgetAccess has it looked at again who may log in, as of a new cluster: other data has other users, with other passwords, and may
-// ask no user for a login.
+// forgetAccess forgets who may log in, so that the next pass asks etcd, as in a new cluster: other data has other users, with other
+// passwords, and may require no login.
 func (f *fleet) forgetAccess() {
 	if f.cluster.Status.Login != nil {
 		f.cluster.Status.Login.Required = false

@@ -143,7 +143,7 @@ func TestAStrangersPodIsRefused(t *testing.T) {
 	}
 }
 
-func TestARestoreEndsOnRecord(t *testing.T) {
+func TestTheEndOfARestoreIsRecorded(t *testing.T) {
 	e := fixture.FromBackup()
 	e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: fixture.Restore("i")}
 	a, api := fetchEffects(e)

@@ -52,7 +52,7 @@ func newClaimed(owners ...metav1.OwnerReference) *claimed {
 	return c
 }
 
-// join puts the member a-1 recorded.
+// join records the member a-1.
 func (c *claimed) join() {
 	c.e.Status.Membership.Members = append(c.e.Status.Membership.Members, databasev1alpha1.EtcdRecordedMember{Name: "a-1"})
 }

@@ -71,7 +71,7 @@ func (f *fleet) recordAsItRuns(s membership.Step) {
 	}
 }
 
-// recordRecovery leaves the member alone recorded from whose data the cluster continues.
+// recordRecovery leaves only that member in the record from whose data the cluster continues.
 func (p *pass) recordRecovery(s membership.Step) {
 	m, _ := p.Find(s.Member)
 	survivor := *m.Record

@@ -68,7 +68,7 @@ func TestPermitsFollowTheLatestRecord(t *testing.T) {
 	}
 }
 
-func TestARecoverySavesWhatItGoesOnFrom(t *testing.T) {
+func TestARecoverySavesWhatItContinuesFrom(t *testing.T) {
 	m := lostMajority(3)
 	m.Status.Membership.Members[2].Ran, m.Status.CompactedRevision = false, 9
 	for range 30 { // a pass does one step, and the lost members must be seen to be

@@ -174,7 +174,7 @@ func (e *election) label() {
 
 // The API server fails just when the lease runs out. The standby learns of that as soon as the API server answers
 // again.
-func TestWaitingGoesOnWhenTheAPIServerFails(t *testing.T) {
+func TestWaitingContinuesWhenTheAPIServerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newElection(t)
 		failing := time.Now().Add(DefaultTimes.LeaseDuration / 2)

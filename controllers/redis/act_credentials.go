@@ -46,7 +46,7 @@ func setPasswords(ctx context.Context, s server, c config.Credentials) error {
 }
 
 // rotatePasswords starts the next stage of a rotation that is due: the next passwords are used once every server accepts them,
-// and the former ones are dropped once every replica recorded has a login that is derived from the next one. It reports whether
+// and the former ones are dropped once every recorded replica has a login that is derived from the next one. It reports whether
 // a stage has started: another pass is due once it is in the Secrets.
 func (p *pass) rotatePasswords() bool {
 	s, now := p.situation(), p.clock.Now()

@@ -96,13 +96,13 @@ func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
 }
 
 // A StatefulSet recreated takes its pods back one by one: none of them is lost meanwhile.
-func TestPodsOnRecord(t *testing.T) {
+func TestRecordedPods(t *testing.T) {
 	r := fixture.Healthy(2).Redis
-	if !isOnRecord(r, "uid-a-0") || !isOnRecord(r, "uid-a-1") || isOnRecord(r, "uid-a-2") {
+	if !isInRecord(r, "uid-a-0") || !isInRecord(r, "uid-a-1") || isInRecord(r, "uid-a-2") {
 		t.Error("the recorded pods are those of the master and the sync set")
 	}
 	r.Status.Replication = nil
-	if isOnRecord(r, "uid-a-0") {
+	if isInRecord(r, "uid-a-0") {
 		t.Error("nothing is recorded")
 	}
 }

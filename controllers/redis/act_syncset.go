@@ -28,7 +28,7 @@ func (p *pass) doAttachReplicas(ctx context.Context, s topology.Step) error {
 	return p.admitAndFollow(ctx, s.NodeNames)
 }
 
-// admitAndFollow makes the master admit the sync set recorded, then makes those of these nodes follow it.
+// admitAndFollow makes the master admit the recorded sync set, then makes those of these nodes follow it.
 func (p *pass) admitAndFollow(ctx context.Context, nodes []string) error {
 	rep := p.redis.Status.Replication
 	if err := p.admitOnly(ctx, rep.SyncSet); err != nil {

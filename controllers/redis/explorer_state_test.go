@@ -226,7 +226,7 @@ func (s *state) changesNothing(q request) bool {
 
 // advance a pass to its next request, or past all that changes nothing.
 func (s *state) advance(o *operator, idle bool) {
-	goesOn := func(q request) bool {
+	continues := func(q request) bool {
 		if !idle || !s.changesNothing(q) {
 			return false
 		}
@@ -234,7 +234,7 @@ func (s *state) advance(o *operator, idle bool) {
 		s.answer(o, o == &s.suspended, stepPass)
 		return true
 	}
-	p := s.passes.replay(o, s.model.nodes, goesOn)
+	p := s.passes.replay(o, s.model.nodes, continues)
 	if !p.pending {
 		*o = operator{memory: p.memory}
 		return

@@ -23,7 +23,7 @@ func TestWhoIsRemovedIsNotAdmittedAgain(t *testing.T) {
 		*s = *s.successor(transition{action: stepPass, a: 1})
 	}
 	if requests < 5 {
-		t.Fatalf("it removes nobody: its pass has %d requests", requests)
+		t.Fatalf("it removes no replica: its pass has %d requests", requests)
 	}
 	for first := range requests {
 		for second := first; second <= requests; second++ {

@@ -34,7 +34,7 @@ func impatient(r *cachev1alpha1.Redis) {
 // succeed the operator by one that knows only what was saved.
 func (l *loopback) succeed() { l.r = &Reconciler{clock: clock.RealClock{}} }
 
-// savedState is what the API server holds, next to the spec.
+// savedState is what the API server holds in addition to the spec.
 type savedState struct {
 	status  cachev1alpha1.RedisStatus
 	volumes map[string]topology.Volume

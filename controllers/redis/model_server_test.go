@@ -38,7 +38,7 @@ const (
 )
 
 var effectNames = [...]string{"looks at", "fences", "leads to its master", "promotes", "pins the history of", "chooses who may follow",
-	"sets W of", "ends others at", "has reads answered by", "ends anyone who is logged in as a backup at", "saves the record",
+	"sets W of", "ends others at", "has reads answered by", "disconnects every backup at", "saves the record",
 	"asks for the record", "asks for the stamps", "stamps the volume of", "removes the pod of", "routes clients to",
 	"has a backup served, next to",
 	"ends the pod that serves a backup, next to"}

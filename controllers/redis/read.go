@@ -57,7 +57,7 @@ func (p *pass) readWorkload(ctx context.Context) error {
 		}
 		// A pod of an earlier object of this name is no node. A recorded one is ours,
 		// also while a StatefulSet that was recreated takes its pods back.
-		if owner := metav1.GetControllerOf(&pod); owner == nil || set.UID == "" || owner.UID == set.UID || isOnRecord(p.redis, pod.UID) {
+		if owner := metav1.GetControllerOf(&pod); owner == nil || set.UID == "" || owner.UID == set.UID || isInRecord(p.redis, pod.UID) {
 			p.pods = append(p.pods, pod)
 		}
 	}
@@ -67,7 +67,7 @@ func (p *pass) readWorkload(ctx context.Context) error {
 	return err
 }
 
-func isOnRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
+func isInRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
 	rep := redis.Status.Replication
 	return rep != nil && (rep.Master.PodUID == pod ||
 		slices.ContainsFunc(rep.SyncSet, func(p cachev1alpha1.RedisProcess) bool { return p.PodUID == pod }))

@@ -29,14 +29,14 @@ var wordings = []wording{
 	{`[Bb]eg[aiu]n(s|ning)?`, "start"},
 	{`[Ww]hoever`, "a user who, a program that"},
 	{`[Nn]obody`, "no user, no one"},
-	{`(go|goes|going|went|gone) on`, "continue"},
+	{`([Gg]o|[Gg]oes|[Gg]oing|[Ww]ent|[Gg]one) [Oo]n`, "continue"},
 	{`[Mm]end(s|ed|ing)?`, "fix, repair, correct"},
 	{`[Hh]inder(s|ed|ing)?`, "block, prevent"},
 	{`in (its|the|their) way`, "block, prevent"},
 	{`[Oo]utlast(s|ed|ing)?`, "wait for it to end"},
 	{`[Bb]eside`, "next to, in parallel, as well as"},
 	{`[Aa]side`, "next to, apart"},
-	{`(of|on) record`, "recorded"},
+	{`([Oo]f|[Oo]n) [Rr]ecord`, "recorded"},
 	{`of (before|old)`, "previous, earlier"},
 	{`[Aa]s far as`, "up to, where"},
 	{`[Ss]o long as`, "while, until"},
@@ -46,8 +46,9 @@ var wordings = []wording{
 }
 
 var (
-	// fixedNames cannot be changed: a field of the API, and the user with the ID 65534.
-	fixedNames = regexp.MustCompile("[bB]egunRestoreUIDs|[\"`]no" + "body[\"`]|user no" + "body|no" + "body:|no" + "body \\(")
+	// fixedNames cannot be changed: a field of the API, the user with the ID 65534, a file in pods, and words of Redis.
+	fixedNames = regexp.MustCompile("[bB]egunRestoreUIDs|[\"`]no" + "body[\"`]|user no" + "body|no" + "body:[x/]|no" + "body \\(|" +
+		"/beg" + "an-|args beg" + "inning with")
 	lowerUpper = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 	receiver   = regexp.MustCompile(`(?m)^func \((\w+) \*?(\w)`)
 	loopOne    = regexp.MustCompile(`\bfor (\w+, )?one :?= `)

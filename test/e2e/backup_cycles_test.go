@@ -76,7 +76,7 @@ var _ = Describe("From nothing but the store", longest, func() {
 			took := time.Since(start)
 			Expect(b.Status.LastVerified).NotTo(BeNil())
 			made := *b.Status.LastVerified
-			w.goesOn(ctx)
+			w.continues(ctx)
 			w.stop()
 			wipe(ctx, e, b)
 			attempted = append(attempted, w.attempted()...)

@@ -44,7 +44,7 @@ var _ = Describe("A backup is whole whatever befalls the servers meanwhile", Lab
 			Expect(err).NotTo(HaveOccurred())
 			made := during(ctx, g, newBackup("etcd", name, e.Name, commonv1.BackupOptions{Store: g.store}), happens)
 			Expect(made.GetBackupStatus().LastVerified.Revision).To(BeNumerically(">=", reply.Header.Revision), "keys from before are missing")
-			w.goesOn(ctx)
+			w.continues(ctx)
 			all = append(all, made)
 		}
 

@@ -47,7 +47,7 @@ var _ = Describe("EtcdCluster", func() {
 		Expect(err).NotTo(HaveOccurred())
 		watched := watchConfigMaps(ctx, clients)
 		w := writeConfigMaps(ctx, clients)
-		w.goesOn(ctx)
+		w.continues(ctx)
 		watched.catchesUp(ctx, w)
 
 		By("killing the leader")
@@ -63,7 +63,7 @@ var _ = Describe("EtcdCluster", func() {
 			g.Expect(again.Ready).To(BeTrue())
 		}).WithContext(ctx).Should(Succeed())
 		eventuallyReady(ctx, e)
-		w.goesOn(ctx)
+		w.continues(ctx)
 		watched.catchesUp(ctx, w)
 
 		By("taking a member's disk away")
@@ -74,7 +74,7 @@ var _ = Describe("EtcdCluster", func() {
 			g.Expect(e.Status.ReadyReplicas).To(BeEquivalentTo(3))
 			g.Expect(e.Status.Members[2].ID).NotTo(Equal(lost.ID))
 		}).WithContext(ctx).Should(Succeed())
-		w.goesOn(ctx)
+		w.continues(ctx)
 		watched.catchesUp(ctx, w)
 
 		By("raising the version from 3.5 to 3.7 by one edit")
@@ -86,7 +86,7 @@ var _ = Describe("EtcdCluster", func() {
 			g.Expect(e.Status.ClusterVersion).To(Equal("3.7"))
 		}).WithContext(ctx).Should(Succeed())
 		eventuallyReady(ctx, e)
-		w.goesOn(ctx)
+		w.continues(ctx)
 		watched.catchesUp(ctx, w)
 
 		w.stop()
@@ -257,7 +257,7 @@ func (c *configMapWriter) write(ctx context.Context, name, number string) (versi
 }
 
 // continues waits until further writes are acknowledged.
-func (c *configMapWriter) goesOn(ctx context.Context) {
+func (c *configMapWriter) continues(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(c.count.Load).WithContext(ctx).Should(BeNumerically(">", c.count.Load()+40))
 }

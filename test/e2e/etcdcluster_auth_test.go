@@ -52,7 +52,7 @@ var _ = Describe("EtcdCluster with passwords", func() {
 		Eventually(func(g Gomega) {
 			g.Expect(string(secretOf(ctx, "guarded-binding").Data["password"])).To(Equal("second"))
 		}).WithContext(ctx).Should(Succeed())
-		w.goesOn(ctx) // by the user before
+		w.continues(ctx) // by the user before
 		next := secretOf(ctx, "guarded-binding")
 		Expect(next.Data["username"]).NotTo(Equal(former.Data["username"]))
 		Eventually(func(g Gomega) {

@@ -47,7 +47,7 @@ var _ = Describe("EtcdCluster", func() {
 		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Size = ptr.To[int32](3) })
 		eventuallyReady(ctx, e)
 		Expect(e.Status.ReadyReplicas).To(BeEquivalentTo(3))
-		w.goesOn(ctx)
+		w.continues(ctx)
 		eventuallyOwnsClaims(ctx, e, 3)
 		letStatefulSetOwnClaims(ctx, e)
 		eventuallyOwnsClaims(ctx, e, 3)
@@ -59,7 +59,7 @@ var _ = Describe("EtcdCluster", func() {
 			}
 		}).WithContext(ctx).Should(Succeed())
 		eventuallyReady(ctx, e)
-		w.goesOn(ctx)
+		w.continues(ctx)
 		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Size = ptr.To[int32](1) })
 		eventuallyReady(ctx, e)
 		eventuallyOwnsClaims(ctx, e, 1)
@@ -290,12 +290,12 @@ func puttingUnder(ctx context.Context, etcd *clientv3.Client, prefix string) *pu
 			}
 		}
 	})
-	w.goesOn(ctx)
+	w.continues(ctx)
 	return w
 }
 
 // continues waits until further keys are acknowledged.
-func (p *putter) goesOn(ctx context.Context) {
+func (p *putter) continues(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(p.acked.Load).WithContext(ctx).Should(BeNumerically(">", p.acked.Load()+20))
 }

@@ -53,7 +53,7 @@ var _ = Describe("EtcdCluster over TLS", func() {
 		edit(ctx, certificate, func(s *corev1.Secret) { s.Data = renewed })
 		Eventually(presented).WithContext(ctx).WithArguments(e.Name, int32(etcdPort), former.PEM()).Should(Equal(leaf(renewed)))
 		eventually(ctx, e, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)
-		w.goesOn(ctx)
+		w.continues(ctx)
 		Expect(podUIDs(ctx, "etcd", e.Name)).To(Equal(before))
 
 		By("changing over to another authority by new pods")
@@ -70,7 +70,7 @@ var _ = Describe("EtcdCluster over TLS", func() {
 		}
 		Eventually(presented).WithContext(ctx).WithArguments(e.Name, int32(etcdPort), next.PEM()).Should(Equal(leaf(other)))
 		refused(showing(both, e.Name, first))
-		w.goesOn(ctx)
+		w.continues(ctx)
 		w.hasLostNothing(ctx)
 	}, longest)
 })

@@ -88,7 +88,7 @@ var memberships = []mutant{
 		"exceedsQuota(f.RawSize, s.Quota)", "exceedsQuota(f.RawSize, 0)",
 		"TestPlanOfARestore/E12: data that exceeds the quota by more than a tenth is refused before anything is formed"},
 	{"a restore that has started is refused because of the quota", "../etcd/internal/membership/plan_backup.go",
-		"!s.isOnRecord(source) && exceedsQuota", "exceedsQuota",
+		"!s.isInRecord(source) && exceedsQuota", "exceedsQuota",
 		"TestPlanOfARestore/E12: a restore that has started is not refused because of the quota"},
 	{"data with free pages of a tenth is refused", "../etcd/internal/membership/plan_backup.go",
 		"&& rawSize-quota > quota/10", "",

@@ -352,5 +352,5 @@ var elections = []mutant{
 		"TestNotHeldOnceAnotherProcessHoldsIt"},
 	{"waiting starts over when the API server fails", "../leadership/standby.go",
 		"now.HolderIdentity != l.observedRecord.HolderIdentity ||", `now.HolderIdentity != "" ||`,
-		"TestWaitingGoesOnWhenTheAPIServerFails"},
+		"TestWaitingContinuesWhenTheAPIServerFails"},
 }

@@ -59,7 +59,7 @@ type MemcachedTLSMode string
 const (
 	// MemcachedTLSRequired : there is no port in the clear.
 	MemcachedTLSRequired MemcachedTLSMode = "Required"
-	// MemcachedTLSOptional : there is one as well as the one that speaks TLS.
+	// MemcachedTLSOptional : there is a port in the clear in addition to the one that speaks TLS.
 	MemcachedTLSOptional MemcachedTLSMode = "Optional"
 )
 

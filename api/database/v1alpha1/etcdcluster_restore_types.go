@@ -58,7 +58,7 @@ type EtcdNextRestore struct {
 
 // EtcdLastRestore reports the backup that the data came from.
 type EtcdLastRestore struct {
-	// time when the first member had started with it.
+	// time at which the first member was seen to have started with it.
 	Time metav1.Time `json:"time"`
 
 	EtcdRestoredBackup `json:",inline"`

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// EtcdMembership is the record of who is a member. It is saved before each change that it speaks of, so that an operator
-// that starts continues where another one stopped.
+// EtcdMembership is the record of who is a member. It is saved before each change that it speaks of, so that the next
+// operator continues where the last one stopped.
 type EtcdMembership struct {
 	// token that keeps the members apart from those of every other cluster, when they meet for the first time.
 	Token string `json:"token"`
@@ -24,7 +24,7 @@ type EtcdMembership struct {
 	// +optional
 	ReadableFrom int64 `json:"readableFrom,omitempty"`
 
-	// members recorded, sorted by name.
+	// members that are recorded, sorted by name.
 	// +listType=map
 	// +listMapKey=name
 	Members []EtcdRecordedMember `json:"members"`
@@ -61,7 +61,7 @@ type EtcdRecordedMember struct {
 	// +optional
 	ClaimUID types.UID `json:"claimUID,omitempty"`
 
-	// startedBy is the UID of the only pod that may start with an empty data directory; empty until one was permitted to.
+	// startedBy is the UID of the only pod that may start with an empty data directory; empty until a pod was permitted to.
 	// +optional
 	StartedBy types.UID `json:"startedBy,omitempty"`
 

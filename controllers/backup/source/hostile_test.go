@@ -232,7 +232,7 @@ func TestWhatHostileServersSayAboutThemselves(t *testing.T) {
 func TestAPasswordIsInNoError(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]fakeRedis{
-		"at the login": {auth: "-ERR unknown command 'AUTH', with args starting with: '_backup' 'secret'\r\n"},
+		"at the login": {auth: "-ERR unknown command 'AUTH', with args beginning with: '_backup' 'secret'\r\n"},
 		"later":        {info: func() string { return "-ERR you have said secret\r\n" }},
 		"with a code":  {auth: "-WRONGPASS secret is wrong\r\n"},
 	} {

@@ -75,7 +75,7 @@ func TestADumpUnderAWriterHasWhatWasWrittenBefore(t *testing.T) {
 }
 
 // A master that was never followed starts a new history for the first client that asks for a dump, and keeps that (syncCommand of Redis'
-// replication.c). The operator has its masters do so before it puts them recorded.
+// replication.c). The operator has its masters do so before it records them.
 func TestAMasterAloneIsReadItself(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"yes", "no"} { // with a mark behind, and with its length before

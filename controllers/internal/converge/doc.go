@@ -22,7 +22,7 @@
 // Converge applies children with server-side apply, one field manager, and only the fields that the kind set. It sends
 // a request only when the child does not hold what is desired, so it sends nothing at rest and nothing after a
 // restart. It never touches objects that this very owner does not control, neither by apply nor by prune. It makes a
-// workload when what its pods mount stands, and when no pod of a former workload has their names any more. A child of
+// workload once what its pods mount exists, and when no pod of a former workload has their names any more. A child of
 // a type that the cluster lacks is a condition, and is made once the type is there.
 //
 // The cache may lag behind our own writes. Reconcile does not act on an object older than our last write of it: the

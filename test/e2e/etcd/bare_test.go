@@ -77,7 +77,7 @@ func (b *bare) inject(ctx context.Context, f faultRow) (run BareRun, err error) 
 	if err != nil {
 		return run, fmt.Errorf("the bare etcd: %w", err)
 	}
-	err = b.clients.goOn(ctx)
+	err = b.clients.keepWriting(ctx)
 	return BareRun{Gap: b.clients.all.gap(), ServiceGap: b.clients.service.gap(), Healthy: max(0, since.Sub(struck))}, err
 }
 

@@ -81,7 +81,7 @@ func (w *writer) gap() time.Duration {
 }
 
 // continues waits until so many more writes are acknowledged.
-func (w *writer) goesOn(ctx context.Context, more int) error {
+func (w *writer) continues(ctx context.Context, more int) error {
 	started := w.written()
 	err := poll(ctx, func(context.Context) error {
 		if now := w.written(); now < started+more {
@@ -287,12 +287,12 @@ func (c *clients) start(ctx context.Context) error {
 		end()
 		watching.Wait()
 	})
-	return c.goOn(ctx)
+	return c.keepWriting(ctx)
 }
 
-// goOn waits until both writers have written on.
-func (c *clients) goOn(ctx context.Context) error {
-	return errors.Join(c.all.goesOn(ctx, enoughWrites), c.service.goesOn(ctx, enoughWrites))
+// keepWriting waits until both writers have written on.
+func (c *clients) keepWriting(ctx context.Context) error {
+	return errors.Join(c.all.continues(ctx, enoughWrites), c.service.continues(ctx, enoughWrites))
 }
 
 // forgetGaps of both writers, those that have ended.

@@ -52,7 +52,7 @@ var plans = []plan{
 		{name: "all members killed at once", bare: true, inject: killAll},
 		{name: "leader hangs for 5 s", bare: true, lasts: 5 * time.Second, inject: hangLeader},
 		{name: "leader cut off from the others for 5 s", bare: true, lasts: 5 * time.Second, inject: cutLeaderOff},
-		{name: "leader's disk takes 40 writes a second for 5 s", bare: true, lasts: 5 * time.Second, inject: slowLeader},
+		{name: "leader's disk accepts 40 writes a second for 5 s", bare: true, lasts: 5 * time.Second, inject: slowLeader},
 		{name: "size from 3 to 5 and back", inject: widenAndShrink},
 	}},
 	{name: "pods", faults: []faultRow{

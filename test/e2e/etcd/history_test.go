@@ -116,7 +116,7 @@ func (h *history) inject(ctx context.Context, t *testing.T, f faultRow) (err err
 	if err := poll(ctx, func(ctx context.Context) error { return cluster.Leads(ctx, k8s) }); err != nil {
 		return fmt.Errorf("after %s: the operator: %w", f.name, err)
 	}
-	if err := h.clients.goOn(ctx); err != nil {
+	if err := h.clients.keepWriting(ctx); err != nil {
 		return fmt.Errorf("after %s: %w", f.name, err)
 	}
 	run := Run{Fault: f.name, Gap: h.clients.all.gap(), ServiceGap: h.clients.service.gap(), Healthy: max(0, since.Sub(struck))}

@@ -72,7 +72,7 @@ func correctHistory(t *testing.T) (dir string, reports []report.ClientReport, ha
 	if err := clients.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := clients.all.goesOn(t.Context(), 100); err != nil {
+	if err := clients.all.continues(t.Context(), 100); err != nil {
 		t.Fatal(err)
 	}
 	upTo, err := clients.end(t.Context())

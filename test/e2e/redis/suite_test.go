@@ -3,7 +3,8 @@
 //
 // It needs KUBECONFIG, a deployed operator, and a node that is this machine, as
 // hack/cluster makes it. With LONG set there are hundreds of faults instead of
-// some; REPORT names a file for the report.
+// some; rows with runs: 0 are left out of a short report, unless FOCUS names them.
+// REPORT names a file for the report.
 //
 // Specs run in three processes, each with its sets, but for those that break what all sets share.
 // Figures to quote come from a long report, which has one process: nothing else happens meanwhile.

@@ -32,8 +32,8 @@ type manifest struct {
 	RawSHA256 string `json:"rawSHA256"`
 }
 
-// download gets the backup that the permit names into the folder of the restore, if the volume has room for it. All that it
-// reports but a lack of room may pass: the pod of the backup may be recreated.
+// download gets the backup that the permit names into the folder of the restore, if the volume has room for it. Every error
+// but a lack of room may pass: the pod of the backup may be recreated.
 func download(command []string, from Restore, work string) error {
 	client, err := backupClient(command, from.URL)
 	if err != nil {

@@ -43,7 +43,7 @@ const (
 	ExitFailed = 125
 	// ExitDataLost is the exit code of a start that was to continue with data which is not there.
 	ExitDataLost = 124
-	// ExitUnusable is the exit code of a start that was to start with a backup which cannot be restored.
+	// ExitUnusable is the exit code of a start from a backup which cannot be restored.
 	ExitUnusable = 123
 	// Unusable is the termination message of such a start, before the reason.
 	Unusable = "mainstay: the backup cannot be restored: "
@@ -172,7 +172,7 @@ func awaitPermit(file, pod string) (Permit, error) {
 // whose being there says from then on that the volume is the same; what former members have left is dropped, also when the
 // member continues.
 func checkData(permit Permit, at Paths) error {
-	directory, started := at.Data+"/"+permit.Data, at.Program+"/started-"+permit.Data // the latter in the pod, not on the volume
+	directory, started := at.Data+"/"+permit.Data, at.Program+"/began-"+permit.Data // the latter in the pod, not on the volume
 	switch _, err := os.Stat(directory); {
 	case err == nil && !permit.Ran:
 		return os.WriteFile(started, nil, 0o600)

@@ -112,7 +112,7 @@ func fill(t *testing.T, dir string, volume []string, started bool) {
 		}
 	}
 	if started {
-		if err := os.WriteFile(dir+"/started-d", nil, 0o600); err != nil {
+		if err := os.WriteFile(dir+"/began-d", nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

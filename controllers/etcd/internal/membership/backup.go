@@ -72,14 +72,14 @@ func (s Situation) Source() types.UID {
 // hasBackup reports whether a cluster that is formed starts with a backup.
 func (s Situation) hasBackup() bool { return s.FromBackup || s.restored() != nil }
 
-// isOnRecord reports whether that is the source of the recorded backup.
-func (s Situation) isOnRecord(source types.UID) bool {
+// isInRecord reports whether that is the source of the recorded backup.
+func (s Situation) isInRecord(source types.UID) bool {
 	return s.restored() != nil && s.Source() == source
 }
 
 // BackupToFetch is the name of the recorded backup; empty while none has been chosen yet.
 func (s Situation) BackupToFetch(source types.UID) string {
-	if s.isOnRecord(source) {
+	if s.isInRecord(source) {
 		return s.restored().Item
 	}
 	return ""
@@ -88,7 +88,7 @@ func (s Situation) BackupToFetch(source types.UID) string {
 // ReferenceOf is where that source has its backup, other than spec.bootstrap.
 func (s Situation) ReferenceOf(source types.UID) *commonv1.BackupReference {
 	switch {
-	case s.isOnRecord(source):
+	case s.isInRecord(source):
 		return s.restored().From
 	case s.Request != nil && s.Request.UID == source:
 		return &s.Request.Backup
@@ -143,7 +143,7 @@ func (s Situation) restoreOf(one *databasev1alpha1.EtcdRecordedMember) *launcher
 	return r
 }
 
-// toRestore is what goes recorded when a cluster is formed: what is there already, else what was fetched.
+// toRestore is what is recorded when a cluster is formed: what is there already, else what was fetched.
 func (s Situation) toRestore() *databasev1alpha1.EtcdMembershipRestore {
 	switch {
 	case s.restored() != nil:

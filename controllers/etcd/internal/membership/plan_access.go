@@ -86,7 +86,7 @@ func (s Situation) requireLogin() (Step, bool) {
 	return Step{}, false
 }
 
-// seesPublished reports whether the applications' user recorded was seen to be published, and the one before has no time limit yet.
+// seesPublished reports whether the recorded user of the applications was seen to be published, and the one before has no time limit yet.
 func (s Situation) seesPublished() bool {
 	record := s.Login()
 	return record.FormerUser != "" && record.FormerUntil == nil && s.Access.Published == record.User
@@ -99,7 +99,7 @@ var ApplicationUsers = []string{"application-a", "application-b"}
 // lost, and isCurrent says whether its password is the wanted one. The password of a user who may log in is not changed: while the
 // user before is still let in, the next change waits.
 func NextUser(record databasev1alpha1.EtcdLogin, published string, isCurrent bool) string {
-	other := ApplicationUsers[(slices.Index(ApplicationUsers, record.User)+1)%len(ApplicationUsers)] // of none recorded the first
+	other := ApplicationUsers[(slices.Index(ApplicationUsers, record.User)+1)%len(ApplicationUsers)] // the first if none is recorded
 	switch {
 	case record.FormerUser == "" && (published == "" || published == record.User && !isCurrent):
 		return other

@@ -74,12 +74,12 @@ func (s Situation) judgeBackup(f Fetch, source types.UID) (Step, bool) {
 		return s.unusable(source,
 			fmt.Sprintf("the data of %s asks for a login, and spec.auth of the EtcdCluster is not set, which cannot be added: "+
 				"create an EtcdCluster with auth, and with this backup in spec.bootstrap", item.Item)), true
-	case !s.isOnRecord(source) && exceedsQuota(f.RawSize, s.Quota):
+	case !s.isInRecord(source) && exceedsQuota(f.RawSize, s.Quota):
 		return s.unusable(source, fmt.Sprintf("the data of %s has %d bytes, and the quota of the EtcdCluster is %d bytes, so its members "+
 			"would refuse all writes (alarm NOSPACE): raise spec.quota of the EtcdCluster to %d bytes or more; "+
 			"it is at most 8Gi and spec.storage.size",
 			item.Item, f.RawSize, s.Quota, f.RawSize)), true
-	case s.isOnRecord(source) && s.restored().SHA256 != item.SHA256:
+	case s.isInRecord(source) && s.restored().SHA256 != item.SHA256:
 		return s.unusable(source, item.Item+" has changed in the store since the restore was started"), true
 	}
 	return Step{}, false

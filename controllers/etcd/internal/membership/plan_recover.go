@@ -17,8 +17,8 @@ import (
 // human has allowed it. A member that does not answer is not lost: its pod may come back with its data. What a human allows is
 // bound to what was seen, by a token.
 func (s Situation) recoverMajority() (Step, bool) {
-	voters := s.Where(Member.countedOnRecord)
-	lost := s.Where(func(m Member) bool { return m.countedOnRecord() && s.hasLostData(m) })
+	voters := s.Where(Member.countedInRecord)
+	lost := s.Where(func(m Member) bool { return m.countedInRecord() && s.hasLostData(m) })
 	if len(voters)-len(lost) > len(voters)/2 || s.Status.Membership.ClusterID == "" {
 		return Step{}, false
 	}
@@ -37,7 +37,7 @@ func (s Situation) recoverMajority() (Step, bool) {
 	survivor, from := Member{}, s.withoutData()
 	if len(left) > 0 {
 		survivor = slices.MaxFunc(left, func(a, b Member) int { return compareLogs(a.View, b.View) })
-		if survivor.View.IsLearner || survivor.View.Waits && !survivor.countedOnRecord() {
+		if survivor.View.IsLearner || survivor.View.Waits && !survivor.countedInRecord() {
 			return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
 				"%s have lost their data, and with it the majority; %s has the latest data and is a learner, which etcd cannot make a cluster of: "+
 					"copy its member/snap/db, and restore that into a new EtcdCluster",
@@ -63,14 +63,14 @@ func (s Situation) recoverMajority() (Step, bool) {
 // leader.
 func (m Member) hasNothingYet() bool {
 	started := m.Record.StartedBy != "" && (m.Record.StartedBy != m.Pod.UID || m.Pod.HasRun)
-	return !m.countedOnRecord() && !m.View.Answered && (!started || m.View.Waits && m.View.Index == 0)
+	return !m.countedInRecord() && !m.View.Answered && (!started || m.View.Waits && m.View.Index == 0)
 }
 
 // showsItsData reports whether it is known up to where the member's data goes.
 func (m Member) showsItsData() bool { return m.View.Answered || m.View.Waits }
 
-// countedOnRecord reports whether a recorded member counts for the majority: it formed the cluster, or was promoted.
-func (m Member) countedOnRecord() bool { return m.Record != nil && (m.Record.Ran || !m.Record.Joined) }
+// countedInRecord reports whether a recorded member counts for the majority: it formed the cluster, or was promoted.
+func (m Member) countedInRecord() bool { return m.Record != nil && (m.Record.Ran || !m.Record.Joined) }
 
 // formIfAllowed starts a cluster without any data, because the member is lost from whose data the cluster was to continue.
 func (s Situation) formIfAllowed(survivor Member) Step {

@@ -26,7 +26,7 @@ func (s *scene) allow() {
 	s.AllowedRecovery = message[strings.LastIndexByte(message, '=')+1:]
 }
 
-// recovering is the recovery "r" from a-2 recorded, whose pod is a new one.
+// recovering is the recorded recovery "r" from a-2, whose pod is a new one.
 func (s *scene) recovering() {
 	s.loseMajority()
 	s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRecover, Name: "a-2", Recovery: "r"}

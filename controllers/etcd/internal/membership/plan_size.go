@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// DesiredPods is how many pods there shall be: one for each member recorded, and for those with lower ordinals.
+// DesiredPods is how many pods there shall be: one for each recorded member, and for those with lower ordinals.
 func (s Situation) DesiredPods() int32 {
 	var pods int32
 	if s.Status.Membership != nil {

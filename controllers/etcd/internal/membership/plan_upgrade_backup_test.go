@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// schedule has the cluster go to 3.7 while it is backed up by a schedule, and these are the EtcdBackups next to that one.
+// schedule has the cluster go to 3.7 while it is backed up by a schedule, and these are the EtcdBackups other than that one.
 func (s *scene) schedule(others ...Backup) {
 	s.Wanted = Version{7, 3}
 	s.Backups = append(others, Backup{Name: "nightly", Scheduled: true})

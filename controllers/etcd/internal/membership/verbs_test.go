@@ -31,7 +31,7 @@ func TestEachVerbHasARow(t *testing.T) {
 		if does := verb != Idle && verb != Wait && verb != Block; does != (row.phrase != "") {
 			t.Errorf("%s says %q", verb, row.phrase)
 		}
-		// These four change nothing recorded.
+		// These four change nothing that is recorded.
 		unrecorded := slices.Contains([]Verb{CreateFetchPod, DeleteFetchPod, CreateUpgradeBackup, DeleteUpgradeBackup}, verb)
 		if row.phrase != "" && !row.changes && !row.removesPod && !unrecorded {
 			t.Errorf("%s does nothing", verb)

@@ -118,7 +118,7 @@ func (v View) IsOfServer() bool { return v.Answered || v.Waits || v.LockedOut }
 func (m Member) MayAnswer(view View, record *databasev1alpha1.EtcdMembership) bool {
 	if view.Waits { // it names no cluster, and the ID follows from the cluster
 		isNamed := m.Record != nil && (m.Record.ID == FormatID(view.ID) || m.Record.ID == "" && record.ClusterID == "")
-		return isNamed && !m.IsOfFormerMember() && (view.Index > 0 || !m.countedOnRecord()) // a voter has entries, and is yet to read them
+		return isNamed && !m.IsOfFormerMember() && (view.Index > 0 || !m.countedInRecord()) // a voter has entries, and is yet to read them
 	}
 	if !view.Answered || record == nil {
 		return view.Answered
@@ -132,7 +132,7 @@ func IsOfAnotherCluster(view View, record *databasev1alpha1.EtcdMembership) bool
 	return view.Answered && record != nil && record.ClusterID != "" && record.ClusterID != FormatID(view.ClusterID)
 }
 
-// CurrentID is the member's ID recorded, else in etcd's list, as FormatID writes it.
+// CurrentID is the member's recorded ID, else that in etcd's list, as FormatID writes it.
 func (m Member) CurrentID() string {
 	if m.Record != nil {
 		return m.Record.ID

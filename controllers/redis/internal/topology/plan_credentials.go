@@ -28,7 +28,7 @@ func (s Situation) EveryNodeAccepts() bool {
 		s.Count(func(m Node) bool { return m.Answer != wire.Reached || m.PasswordsUnknown }) == 0
 }
 
-// LoginsSent reports whether every replica recorded was given its login at the master that serves.
+// LoginsSent reports whether every recorded replica was given its login at the master that serves.
 func (s Situation) LoginsSent() bool {
 	if _, serving := s.ServingMaster(); !serving {
 		return false

@@ -85,7 +85,7 @@ func (s Situation) knownHistories() []string {
 // askAboutSuperseded asks a human about a recorded master that serves while others continued without it, if they
 // are so many that another may have been promoted in its place, or if one of them has written since.
 func (s Situation) askAboutSuperseded(master Node) (Step, bool) {
-	went, wrote := s.processesThatWentOn(master)
+	went, wrote := s.processesThatContinued(master)
 	switch {
 	case len(went) == 0, !wrote && len(went) <= len(s.Status.Replication.SyncSet)-s.requiredConfirmations():
 		return Step{}, false // too few: a failover fences more than that (see isSafe)
@@ -98,9 +98,9 @@ func (s Situation) askAboutSuperseded(master Node) (Step, bool) {
 		master.Name, strings.Join(NamesOf(went), ", "), s.howToAllow("To continue with what they have"), master.Name)}, true
 }
 
-// processesThatWentOn are the processes that live on with a history after the master's own, or with one that
+// processesThatContinued are the processes that live on with a history after the master's own, or with one that
 // no volume of the record's time knows, and whether any of them has written in it.
-func (s Situation) processesThatWentOn(master Node) (went []Node, wrote bool) {
+func (s Situation) processesThatContinued(master Node) (went []Node, wrote bool) {
 	var later []string
 	for _, m := range s.Nodes {
 		if m.Answers() && m.Pinned && m.FormerReplID == master.ReplID && m.FormerReplID != "" {

@@ -20,8 +20,8 @@ func makeLaterMaster(s *Scene, n int, followers ...int) {
 	}
 }
 
-// wentOn is fenced with a history after the record's.
-func wentOn(m *Node) {
+// continued is fenced with a history after the record's.
+func continued(m *Node) {
 	FencedAt(m, 100)
 	m.ReplID, m.FormerReplID, m.FormerOffset = NextHistory, History, 90
 }
@@ -96,7 +96,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 		{"a fenced master that continued with another history has not all", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			s.Nodes[0].Master = false
-			wentOn(&s.Nodes[0])
+			continued(&s.Nodes[0])
 			s.Volumes = map[string]Volume{"a-0": {Stamp: Stamp{7, NextHistory, Leading}}} // so the history is known
 			MakeSilent(&s.Nodes[1])
 		}, Block, nil},
@@ -109,19 +109,19 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 		}, Promote, []string{"a-1"}},
 
 		{"a master that so many continued without that they may have elected another", 3, func(s *Scene) {
-			wentOn(&s.Nodes[1])
-			wentOn(&s.Nodes[2])
+			continued(&s.Nodes[1])
+			continued(&s.Nodes[2])
 		}, Block, nil},
 		{"is fenced where that is allowed", 3, func(s *Scene) {
-			wentOn(&s.Nodes[1])
-			wentOn(&s.Nodes[2])
+			continued(&s.Nodes[1])
+			continued(&s.Nodes[2])
 			unsafeAllowed(s)
 		}, Fence, []string{"a-0"}},
 		{"as many as could not have elected one, and wrote nothing, are attached", 3, func(s *Scene) {
-			wentOn(&s.Nodes[1])
+			continued(&s.Nodes[1])
 			s.Nodes[1].FormerOffset = s.Nodes[1].Offset
 		}, AttachReplicas, []string{"a-1"}},
-		{"one that wrote since is not overwritten", 3, func(s *Scene) { wentOn(&s.Nodes[1]) }, Block, nil},
+		{"one that wrote since is not overwritten", 3, func(s *Scene) { continued(&s.Nodes[1]) }, Block, nil},
 		{"a node with a history that no volume knows is not overwritten", 3, func(s *Scene) {
 			FencedAt(&WithVolumes(s).Nodes[1], 100)
 			s.Nodes[1].ReplID = "two histories on"
@@ -162,7 +162,7 @@ func TestCountingAfterTheMaster(t *testing.T) {
 		}, Block, nil},
 		{"one that was promoted since may have confirmed one", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
-			wentOn(&s.Nodes[2])
+			continued(&s.Nodes[2])
 			s.Volumes = map[string]Volume{"a-2": {Stamp: Stamp{7, NextHistory, Leading}}} // so the history is known
 		}, Block, nil},
 		{"a spec that asks for fewer than the record has may be gone by", 3, func(s *Scene) {

@@ -70,7 +70,7 @@ func (s Situation) attachReplicas(master Node) (Step, bool) {
 }
 
 // allowStaleReads lets nodes that have come to be in sync answer reads from then on also while they do not hear
-// their master. Before, a server answers nobody: it may have no data.
+// their master. Before, a server answers no client: it may have no data.
 func (s Situation) allowStaleReads(master Node) (Step, bool) {
 	closed := s.Where(func(m Node) bool { return m.Answers() && !m.ServesStale && (m.Master || m.InSync(master)) })
 	return Step{Do: ServeStaleReads, NodeNames: NamesOf(closed), Message: "it has its data by now", RequeueAfter: ShortRequeue},

@@ -73,7 +73,7 @@ type View struct {
 	SavedAt   int64 // when it took the last snapshot, or started; in Unix seconds
 }
 
-// Fenced reports whether the server is a replica of nobody: it takes no writes and attaches to no one.
+// Fenced reports whether the server follows no other: it takes no writes.
 func (v View) Fenced() bool { return v.Answer == Reached && !v.Master && v.MasterHost == FenceHost }
 
 // Follows reports whether the server is a replica of that master, in sync or not.
