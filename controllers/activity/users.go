@@ -19,7 +19,7 @@ const usersConfigMap = "activity-users"
 // numericUser matches an execuser that is a uid or uid:gid.
 var numericUser = regexp.MustCompile(`^(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9}))?$`)
 
-// unknownUserError says that no user has a name (yet).
+// unknownUserError says that there is no user of that name (yet).
 type unknownUserError struct{ message string }
 
 func (u *unknownUserError) Error() string { return "execuser: " + u.message }

@@ -99,8 +99,8 @@ func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, existing []cor
 // server would lose it; else none, and the server keeps or chooses one. Zero asks the server to take a node port back
 // that it would not take back by itself.
 //
-// A port is the same while its number and protocol stay, else while its name stays. Where all of them stay, the server
-// keeps the node port, unless two protocols share it: the server takes it for used by the other, and gives a new one
+// A port is the same while its number and protocol stay, else while its name stays. Where number, protocol and name all stay, the server
+// keeps the node port, unless two protocols share it: the server thinks that the other protocol's port uses it, and gives a new one
 // as soon as we no longer ask for it.
 func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, existing []corev1.ServicePort) map[socket]*int32 {
 	bySocket, byName, holders := map[socket]corev1.ServicePort{}, map[string]corev1.ServicePort{}, map[int32]int{}

@@ -209,7 +209,7 @@ func TestAPassEnlargesTheVolumes(t *testing.T) {
 	}
 }
 
-// A StatefulSet recreated takes its pods back one by one, and no member is without its pod meanwhile.
+// A recreated StatefulSet takes its pods back one by one, and no member is without its pod meanwhile.
 func TestPodsOfARecreatedStatefulSet(t *testing.T) {
 	for _, c := range []struct {
 		name      string

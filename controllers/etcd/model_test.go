@@ -37,7 +37,7 @@ type modelFacts struct {
 	Pods     [membership.MaxSize]modelPod // by ordinal; without a UID there is none
 	Volumes  [membership.MaxSize]modelData
 	Claims   [membership.MaxSize]int // of the volumes, by ordinal
-	Token    string                  // of the cluster that they form; one earlier has no majority
+	Token    string                  // of the cluster that they form; an earlier one has no majority
 	Lead     uint64                  // the member to whom the lead was moved last
 	Writes   int                     // that were confirmed
 	IDs      int                     // that were given to members, data directories and pods

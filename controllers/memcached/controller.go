@@ -67,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, _ converge.SaveStatus) (ctrl.Result, error) {
-	running, err := r.GetStatefulSet(ctx, m) // first: what runs is kept over a new default
+	running, err := r.GetStatefulSet(ctx, m) // first: the image that runs is preferred to a new default
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -100,7 +100,7 @@ func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, 
 		err = errors.Join(err, checkErr)
 	}
 	w.refusal = r.PodRefusal(m)
-	m.Status = status(m, w) // last, also after an error: it says what stands
+	m.Status = status(m, w) // also after an error: it says what is there
 	if m.Spec.Paused {
 		err = errors.Join(err, r.ReportPausedChanges(ctx, m, children...))
 	} else { // only then somebody looked

@@ -95,7 +95,7 @@ func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
 	}
 }
 
-// A StatefulSet recreated takes its pods back one by one: none of them is lost meanwhile.
+// A recreated StatefulSet takes its pods back one by one: none of them is lost meanwhile.
 func TestRecordedPods(t *testing.T) {
 	r := fixture.Healthy(2).Redis
 	if !isInRecord(r, "uid-a-0") || !isInRecord(r, "uid-a-1") || isInRecord(r, "uid-a-2") {

@@ -74,7 +74,7 @@ func masterDies(u *model) {
 }
 
 // What an operator that starts again must know is written down before the command that
-// makes it true, and no one is let in before he is recorded.
+// makes it true, and no replica is admitted before it is recorded.
 func TestOrderWithinAnAct(t *testing.T) {
 	for _, c := range []struct {
 		reason string
@@ -156,7 +156,7 @@ func (l lastCommand) KillOtherOperators(ctx context.Context) error {
 	return l.server.KillOtherOperators(ctx)
 }
 
-// Who was led back to the old master is not fenced: next to it no one is promoted.
+// A replica that was led back to the old master is not fenced: no other is promoted before it is.
 func TestWhatOthersHaveLeftIsLookedAt(t *testing.T) {
 	u := recordedSet(3, true)
 	masterDies(u)

@@ -18,7 +18,7 @@ import (
 )
 
 // A password is sent only to an address that the API server, asked live, gives to a pod of ours: another tenant's
-// pod may have the address by now. So each new connection is confirmed before the login. A pass at rest makes none, as there is none.
+// pod may have the address by now. So each new connection is confirmed before the login. At rest no pass runs, so nothing is asked.
 
 // confirmNode returns what confirms a connection to a node: its pod has the address, and is ours.
 func (p *pass) confirmNode(m topology.Node) wire.Confirm {
@@ -34,8 +34,8 @@ func (p *pass) confirmSource(m topology.Node) wire.Confirm {
 	return p.confirmPod(m, func(owner types.UID) bool { return owner == redis })
 }
 
-// confirmPod asks isOurs for the UID of the pod's controller, empty if it has none. A connection may be confirmed after its pass
-// gave up waiting for it, so what it returns has values of the pass and not its object, which later steps change.
+// confirmPod passes the UID of the pod's controller to isOurs, empty if it has none. A connection may be confirmed after its pass
+// gave up waiting for it, so the returned function has copies of the pass's values and not its object, which later steps change.
 func (p *pass) confirmPod(m topology.Node, isOurs func(owner types.UID) bool) wire.Confirm {
 	reader, key := p.APIReader, ctrlclient.ObjectKey{Namespace: p.redis.Namespace, Name: m.Name}
 	return func(ctx context.Context) error {

@@ -4,8 +4,9 @@
 // acts, and sees that only one operator does; pass.go applies what follows; report.go sets the status.
 //
 // What happens when a master dies is in five files, to be read in this order: controller.go has the order of a pass; fleet.go
-// looks; internal/topology/plan_failover.go decides; perform.go sees that only one operator acts; act_failover.go acts.
-// docs/architecture.md says what happens, and why it is safe.
+// looks; internal/topology/plan_failover.go decides; perform.go sees that only one operator acts; act_failover.go acts. Between them,
+// plan.go calls judgeMaster, act.go finds the act, and route.go points the Service. docs/architecture.md says what happens, and why it is
+// safe.
 package redis
 
 import (

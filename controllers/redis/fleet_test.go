@@ -66,7 +66,7 @@ func TestWhoIsArriving(t *testing.T) {
 	}
 }
 
-// A pod recreated has the name of the one before, whose process may live on.
+// A recreated pod has the name of the one before, whose process may live on.
 func TestAMasterWhosePodIsGoneIsAGhost(t *testing.T) {
 	s := fixture.Healthy(1)
 	asked, end := context.WithCancel(t.Context())

@@ -17,7 +17,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// A server may say what it likes of its replicas: a series is of those alone that are asked.
+// A server may say what it likes of its replicas: only servers that the operator asks have a series.
 func TestForgedReplicasAreNoSeries(t *testing.T) {
 	var m memory
 	r := &cachev1alpha1.Redis{}
@@ -46,7 +46,7 @@ func TestForgedReplicasAreNoSeries(t *testing.T) {
 	}
 }
 
-// No address is connected to because a server names it.
+// The operator does not connect to an address just because a server names it.
 func TestOnlyPodsAndTheRecordAreAsked(t *testing.T) {
 	s := fixture.Healthy(3)
 	for i := range s.Nodes {
@@ -63,7 +63,7 @@ func TestOnlyPodsAndTheRecordAreAsked(t *testing.T) {
 	}
 	addresses := f.addresses()
 	if len(addresses) != len(own) {
-		t.Errorf("asked are %q", addresses)
+		t.Errorf("these addresses are asked: %q", addresses)
 	}
 	for _, address := range addresses {
 		if !own[address] {

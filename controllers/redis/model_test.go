@@ -116,7 +116,7 @@ type model struct {
 	// asksNoGhost says that the operator has no connection left to a master without a pod. Otherwise it has one for as long
 	// as that lives.
 	asksNoGhost bool
-	rests       bool // nothing is done to the set that its record could show
+	rests       bool // nothing is done to the set that its record does not show
 
 	backup       savedRecord // of the API server, with its stamps
 	backupStamps [mostNodes]modelStamp
@@ -406,7 +406,7 @@ func (m *model) promoted(p *process, forced bool) {
 }
 
 // checkDataset checks that the record says so if confirmed writes are lost with a promotion. A file that lost its end, a snapshot
-// of which a further one was lost with its disk, and a set that wakes on emptied disks show no operator that there was more.
+// of which a further one was lost with its disk, and a set that wakes on emptied disks do not show that there was more.
 func (m *model) checkDataset(p *process, kept int) {
 	lost := kept < len(m.confirmed) && !p.damaged && (p.data == "" || !m.snapshots)
 	if lost && m.record.hasReplication && m.record.dataset < m.record.epoch {

@@ -63,7 +63,7 @@ type transition struct {
 	a, b   int8 // process by place, node, side or operator
 }
 
-// fault reports whether the transition is charged to the faults.
+// fault reports whether the transition counts against budget.faults.
 func (t transition) fault() bool {
 	switch t.action {
 	case startedTruncated, startedOnSnapshot, startedEmpty, died, deletedByForce, stalled, cutOff, lowered, restored, sourceEnded,
@@ -80,7 +80,7 @@ type budget struct {
 	drains, owner                            bool // an application may delete all keys; the object may be hibernated, or recreated
 }
 
-// enabledTransitions are those that a model allows, faults while any are left.
+// enabledTransitions are all that may happen next; faults only while the budget has some.
 func (m *model) enabledTransitions(b budget) []transition {
 	list := make([]transition, 0, 32)
 	add := func(what action, x, y int8) { list = append(list, transition{what, x, y}) }

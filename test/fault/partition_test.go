@@ -22,7 +22,7 @@ func TestCuts(t *testing.T) {
 		for _, rule := range partitionRules(until, c.peers) {
 			line, bounded := strings.CutSuffix(strings.Join(rule, " "), end)
 			if !bounded {
-				t.Errorf("%v does not end by itself, with our comment", rule)
+				t.Errorf("%v lacks the end time or our comment", rule)
 			}
 			got = append(got, line)
 		}

@@ -17,7 +17,7 @@ var scorecardTests = []string{
 
 // Scorecard runs operator-sdk's own tests on a bundle, with neither cluster nor
 // image: their program looks for the bundle under /bundle, so a folder with both
-// becomes its root. A new user namespace lets anyone do that. A suggestion is a fault.
+// becomes its root. In a new user namespace that needs no root. A suggestion is a fault.
 func Scorecard(bundle string) error {
 	root, err := os.MkdirTemp("", "scorecard")
 	if err != nil {

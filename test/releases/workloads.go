@@ -23,7 +23,7 @@ var cut = flag.String("cut", "", "release to keep: `vX.Y.Z`")
 
 // Workloads runs a kind's builder over the objects that the last release is kept
 // with, and compares what comes out with what that release made of them: any
-// difference would replace pods at an upgrade that no user asked to touch them, or
+// difference would replace pods at an upgrade, though no user has changed them, or
 // change what an API server does not let change.
 //
 // With -cut it keeps what is made now instead. A kind that the last release did not have has nothing to compare with:

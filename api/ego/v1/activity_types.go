@@ -13,7 +13,7 @@ import (
 // rule has a default, so that it is always there.
 
 // ActivitySpec says what is run, once. It is the record of one run, so it cannot
-// be changed but for suspend, startDeadline, cancel and ttlSecondsAfterFinished.
+// be changed but for suspend, startDeadline, resources, cancel and ttlSecondsAfterFinished.
 //
 // +kubebuilder:validation:XValidation:rule="self.security != 'Restricted' || !has(self.execuser) || !self.execuser.matches('^(root|0)(:|$)')",message="execuser root needs security: Baseline"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back"

@@ -108,7 +108,7 @@ type laggingMember struct {
 	answers atomic.Int64
 }
 
-// answersBehind are how many answers of a laggingMember are earlier: those to the first look, and to two more.
+// answersBehind are how many answers of a laggingMember are out of date: those to the first look, and to two more.
 const answersBehind = 3
 
 func startLaggingMember(t *testing.T, leader etcdServer) string {

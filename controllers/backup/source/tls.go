@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki/measured"
 )
 
-// tlsConfig returns how to speak TLS by the files in the directory; nil without TLS.
+// tlsConfig returns the TLS configuration from the files in the directory; nil without TLS.
 func tlsConfig(from backup.Source, dir string) (*tls.Config, error) {
 	if !from.TLS {
 		return nil, nil
@@ -26,7 +26,7 @@ func tlsConfig(from backup.Source, dir string) (*tls.Config, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 	if from.ServerName != "" {
-		// gRPC would have the certificate name the address that it has dialled.
+		// gRPC would require the dialled address in the certificate.
 		config.InsecureSkipVerify = true //nolint:gosec // VerifyConnection does it
 		config.VerifyConnection = verifyName(from.ServerName, roots)
 	}
@@ -49,7 +49,7 @@ func tlsConfig(from backup.Source, dir string) (*tls.Config, error) {
 	return config, nil
 }
 
-// verifyName returns what verifies that a server's certificate has that name, whatever its address.
+// verifyName returns a function that verifies that a server's certificate has that name, whatever its address.
 func verifyName(name string, roots *x509.CertPool) func(tls.ConnectionState) error {
 	return func(s tls.ConnectionState) error {
 		between := x509.NewCertPool()
@@ -64,7 +64,7 @@ func verifyName(name string, roots *x509.CertPool) func(tls.ConnectionState) err
 	}
 }
 
-// isUntrusted reports whether the error is that of a certificate, of the server or of ours, which does not get better by itself.
+// isUntrusted reports whether the error means that the server's certificate or ours was refused, which no retry fixes.
 func isUntrusted(err error) bool {
 	var refused *tls.CertificateVerificationError
 	var alert tls.AlertError

@@ -13,7 +13,7 @@ import (
 const (
 	// SecretField is the field that names the Secret with the password, as messages name it.
 	SecretField = "auth.secretName"
-	// Overlap is how long a login is accepted next to the one that replaced it. Kubelet brings a changed Secret into mounted
+	// Overlap is how long a login is accepted as well as the one that replaced it. Kubelet brings a changed Secret into mounted
 	// files within its sync period, 1 min, and the delay of its cache,
 	// https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod;
 	// the rest is for applications that look at the file now and then.

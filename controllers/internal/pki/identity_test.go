@@ -68,7 +68,7 @@ func TestWhatASecretMustHold(t *testing.T) {
 }
 
 func TestNextChange(t *testing.T) {
-	// The certificate holds an hour, the authority two. Their times are whole seconds.
+	// The certificate is valid for an hour, the authority for two. Their times are whole seconds.
 	now := time.Now().Truncate(time.Second)
 	by := authority.New("one")
 	starts := func(at time.Time) map[string][]byte {
@@ -92,7 +92,7 @@ func TestNextChange(t *testing.T) {
 			3 * time.Hour, 1<<63 - 1},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			// What is issued is so some moments after now was taken.
+			// The certificates are issued some moments after now.
 			if due := NextChange(c.data, now.Add(c.after)); due < c.due || due-c.due > 10*time.Second {
 				t.Errorf("got %s, want %s", due, c.due)
 			}

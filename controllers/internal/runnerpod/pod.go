@@ -28,7 +28,7 @@ const (
 	storeCA       = "store-ca"
 )
 
-// Resources returns those of a container of the runner, where its user does not say. The runner itself stays below 64 MiB; the rest of
+// Resources returns what is given, with defaults for the rest. The runner itself stays below 64 MiB; the rest of
 // its memory is the file cache's that the kernel counts. It computes checksums, and compresses, in one goroutine: more than one CPU
 // would be of little use.
 func Resources(given corev1.ResourceRequirements) corev1.ResourceRequirements {
@@ -102,7 +102,7 @@ func Volumes(store commonv1.BackupStore) []*corev1ac.VolumeApplyConfiguration {
 	return list
 }
 
-// SecretVolume has no more of a Secret than these keys. The pod waits for the needed ones; the others may be missing.
+// SecretVolume returns a volume with only these keys of a Secret. The pod waits for the needed ones; the others may be missing.
 func SecretVolume(volume, secret string, needed []string, others ...string) *corev1ac.VolumeApplyConfiguration {
 	sources := corev1ac.ProjectedVolumeSource().WithDefaultMode(0o440).WithSources(keysOf(secret, needed))
 	if len(others) > 0 {

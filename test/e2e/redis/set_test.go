@@ -111,7 +111,7 @@ func (s *set) robust(ctx context.Context, after int64) error {
 	if err := k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), s.Redis); err != nil {
 		return err
 	}
-	// What is only intended has an epoch, too, in the status, but not recorded.
+	// A promotion that is only intended has an epoch in the status, but not in the record.
 	if on := s.Status.Replication; on == nil || on.Epoch <= after || s.Status.ObservedGeneration != s.Generation {
 		return fmt.Errorf("still epoch %d, generation %d", s.Status.Epoch, s.Status.ObservedGeneration)
 	}

@@ -41,10 +41,10 @@ func (s Situation) Plan() Step {
 		s.serveBackup,               // without it the first member of a new cluster has nothing to start with
 		s.recordIDs,                 // from here on, members are known by their IDs
 		s.finishRecovery,            // of a majority that was lost: until it has ended, there is none
-		s.blockWhileLockedOut,       // nor while they do not take the operator's token
+		s.blockWhileLockedOut,       // members that refuse the operator's token cannot be asked either
 		s.waitForQuorum,             // without a majority the members can be neither read nor changed
 		s.endRestore,                // the first member has started, and no other needs the backup
-		s.requireLogin,              // before anybody's data is there who must not be seen by all
+		s.requireLogin,              // before there is data that not every client may see
 		s.handLeadOn,                // a pod that is going hands the lead on while it still answers
 		s.blockOnUnknownMembers,     // members that somebody else added count for the majority: a human must decide
 		s.finishChange,              // one change at a time: the one under way comes first
@@ -52,17 +52,17 @@ func (s Situation) Plan() Step {
 		s.removeUnrecorded,          // an operator that was stopped and woke may have added it: nothing is to rely on it
 		s.replaceLost,               // a member without its data is the only one that is replaced while it does not answer
 		s.replaceCorrupt,            // data that differs stops all writes
-		s.disarmFormer,              // so does the alarm of a member that is gone
+		s.disarmFormer,              // the alarm of a removed member stops all writes, too
 		s.removeUnwellSurplus,       // a member that is not wanted must hold up nothing
 		s.waitForMembers,            // nothing below is done while a member does not answer
 		s.promoteLearners,           // a learner adds nothing to the majority yet
 		s.freeSpace,                 // a quota that is exceeded stops all writes
-		s.removeSurplus,             // fewer members are sooner recreated
+		s.removeSurplus,             // before the rollout, which then recreates fewer pods
 		s.correctImage,              // an image that holds another version goes to no further member
 		s.rollOutdated,              // before new members come: these are made from the latest template already
 		s.addMissing,                // all members are well and alike
 		s.continueUpgrade,           // the next version only when all run this one and have agreed on it
-		s.deleteUpgradeBackups,      // and none is asked for: the next upgrade has a backup of its own
+		s.deleteUpgradeBackups,      // no upgrade is left to do, and the next one makes its own backup
 		s.defragment,                // a member does not answer meanwhile, so nothing else is to be under way
 	} {
 		if next, ok := decide(); ok {
@@ -72,8 +72,8 @@ func (s Situation) Plan() Step {
 	return s.rest()
 }
 
-// rest is the step when there is nothing to do. Members that were just started agree on a version within seconds, as their leader asks
-// for it every few, and nothing notifies the operator: until then it looks again soon.
+// rest is the step when there is nothing to do. Members that were just started agree on a version within seconds, as their leader checks
+// every few seconds, and nothing notifies the operator: until then it looks again soon.
 func (s Situation) rest() Step {
 	next := Step{Do: Idle}
 	if len(s.Where(func(m Member) bool { return m.Record != nil && m.View.ClusterVersion != m.View.Version.MinorString() })) > 0 {

@@ -17,7 +17,7 @@ type full struct {
 	elections int // that may yet come
 }
 
-// key distinguishes two of them apart: of revisions it counts only whether there are newer ones than those compacted.
+// key distinguishes two of them: of revisions it counts only whether there are newer ones than those compacted.
 func (f full) key() string {
 	return fmt.Sprint(f.live, f.old, f.sizes, f.leader, f.compacted == 0, f.compacted < f.revision, f.lately, f.alarm, f.elections)
 }
@@ -92,7 +92,7 @@ func TestEachRepairOfTheQuotaMakesProgress(t *testing.T) {
 				after := f.after(step)
 				switch {
 				case step.Do == Block && f.live+f.old > 950, !after.alarm:
-					continue // a human is asked, and what he deletes is seen later; or it has ended
+					continue // a human is asked, and what they delete is seen later; or it has ended
 				case step.Do == Block || step.Do == Wait || step.Do == Idle:
 					t.Fatalf("%s %s at %+v", step, step.Message, f)
 				}

@@ -14,7 +14,7 @@ import (
 // patientAttempts is how often the fetch of a backup may fail before a human is asked for help: a store may fail to answer once.
 const patientAttempts = 2
 
-// fetchBackup has the backup fetched that a cluster starts with, and is not ok once it is there. No cluster is formed without it.
+// fetchBackup has the backup fetched that a cluster starts with, and returns false once it is there. No cluster is formed without it.
 func (s Situation) fetchBackup() (Step, bool) {
 	if !s.hasBackup() {
 		return Step{}, false
@@ -22,7 +22,7 @@ func (s Situation) fetchBackup() (Step, bool) {
 	return s.fetch(s.Fetch, s.Source())
 }
 
-// fetch has the backup of a source fetched by that pod, and is not ok once it is there.
+// fetch has the backup of a source fetched by that pod, and returns false once it is there.
 func (s Situation) fetch(f Fetch, source types.UID) (Step, bool) {
 	switch {
 	case f.UID == "":
@@ -45,7 +45,7 @@ func (s Situation) awaitFetch(message string) Step {
 	return Step{Do: Wait, Fetches: true, Message: message, RequeueAfter: time.Second}
 }
 
-// unusable calls a human: it is tried again all the same, as the store may be fixed.
+// unusable asks for a human, and the fetch is retried meanwhile, as the store may be fixed.
 func (s Situation) unusable(source types.UID, message string) Step {
 	field := "bootstrap.backup: "
 	if source != "" {
@@ -86,7 +86,7 @@ func (s Situation) judgeBackup(f Fetch, source types.UID) (Step, bool) {
 }
 
 // exceedsQuota reports whether data of that size, in bytes, would raise the alarm NOSPACE at once. A tenth more may be free pages, which
-// are given back. A size that is 0 is not known.
+// are given back. A quota or size of 0 is not known.
 func exceedsQuota(rawSize, quota int64) bool {
 	return quota > 0 && rawSize > quota && rawSize-quota > quota/10
 }

@@ -83,7 +83,7 @@ func TestRecovery(t *testing.T) {
 			s.hasWaited(2)
 			s.Members[4].View.Index, s.Members[4].View.Leader = s.Members[2].View.Index-1, 0
 		}, "Block ", "from the data of a-2"},
-		{"E8: one that waits and was no voter recorded", func(s *scene) {
+		{"E8: one that waits and was no recorded voter", func(s *scene) {
 			s.loseMajority()
 			s.hasWaited(2)
 			s.Members[2].Record.Ran, s.Members[2].Record.Joined = false, true

@@ -35,7 +35,7 @@ const (
 //   - the record may be older than what the servers do, so a newer master is adopted before any is fenced;
 //   - a second master takes writes that will be lost, so it is fenced before anything that can wait;
 //   - an operator that reaches no server concludes nothing;
-//   - hibernation comes before the master is judged, as it fences the master itself.
+//   - hibernation comes before the master is judged, as hibernating itself fences the master.
 func (s Situation) Plan() Step {
 	rep := s.Status.Replication
 	switch {
@@ -142,10 +142,10 @@ func (s Situation) maintain(master Node) Step {
 	for _, decide := range []func(Node) (Step, bool){
 		s.askAboutSuperseded,   // nothing is done for a master that the others may have continued without
 		s.lowerMinReplicas,     // too high a W refuses writes
-		s.replaceCutOffMaster,  // so does a master that its replicas do not hear
+		s.replaceCutOffMaster,  // a master that its replicas do not hear refuses writes, too
 		s.switchoverIfNeeded,   // a master that must go is replaced while it still serves
 		s.stampVolumes,         // the volumes say who is behind before a write is confirmed without those
-		s.removeLostMembers,    // who counts and is gone could hold what the others lack
+		s.removeLostMembers,    // while a lost member counts, a failover may wait for it
 		s.attachReplicas,       // the rules below rely on a complete sync set
 		s.raiseMinReplicas,     // enough replicas must follow first
 		s.allowStaleReads,      // a node that is in sync by now has data to answer with

@@ -72,7 +72,7 @@ func (s Situation) judgeAbsentMaster(m Node) (masterState, string) {
 		return o.Follows(s.Status.Replication.Master.Address) && o.LinkUp && (!silent || o.LastIO <= recentIO)
 	})
 	switch {
-	case len(hearing) > 0 && !m.Unasked: // otherwise it would never be replaced: no Service leads to it any more
+	case len(hearing) > 0 && !m.Unasked: // one that cannot be asked is replaced all the same: no Service leads to it
 		return masterUnsure, fmt.Sprintf("%s does not answer but %s hears it", m.Name, hearing[0].Name)
 	case m.IsUnconfirmed() && !m.Stopped:
 		return masterUnsure, unconfirmedMessage([]Node{m})
@@ -159,8 +159,8 @@ func (s Situation) isSafe(candidates []Node) (bool, string) {
 		fenced, all, all-w+1)
 }
 
-// requiredConfirmations is how many members have every confirmed write. If the spec asks for fewer than the
-// record, that is not recorded yet, but applications may go by it.
+// requiredConfirmations is how many members have every confirmed write. A lower number in the spec counts at once, before it is recorded:
+// applications may already wait for that many only.
 func (s Situation) requiredConfirmations() int {
 	return int(max(1, min(s.Status.Replication.EffectiveMinReplicas, s.MinReplicas)))
 }

@@ -24,7 +24,7 @@ func TestVolumesThatNoNodeNeeds(t *testing.T) {
 		{"it followed this master, which holds nothing now", func(s *fixture.Scene) { s.Nodes[0].Keys = 0 }, true},
 		{"its pod is still there", func(s *fixture.Scene) { s.Nodes = append(s.Nodes, fixture.Running(2)) }, false},
 		{"the size asks for it again", func(s *fixture.Scene) { *s.Spec.Size = 3 }, false},
-		{"it is in the sync set recorded", func(s *fixture.Scene) {
+		{"it is in the recorded sync set", func(s *fixture.Scene) {
 			s.Status.Replication.SyncSet = append(s.Status.Replication.SyncSet, cachev1alpha1.RedisProcess{Name: "a-2"})
 		}, false},
 		{"it is the recorded master", func(s *fixture.Scene) { s.Status.Replication.Master.Name = "a-2" }, false},

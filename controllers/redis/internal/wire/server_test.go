@@ -202,7 +202,7 @@ func TestWatchReportsRoleAndEnd(t *testing.T) {
 	<-news // it has ended
 }
 
-// The connection's end reports a watch of the server's end, long before it asks again.
+// A watch notices a server's end by the end of the connection, long before it asks again.
 func TestWatchHearsTheEndAtOnce(t *testing.T) {
 	p := start(t)
 	news := p.watched(t, time.Hour, WatchHandler{})
