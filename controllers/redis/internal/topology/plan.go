@@ -31,6 +31,7 @@ const (
 
 // Plan decides what to do next. It is pure: the same situation gives the same step. The order has reasons:
 //
+//   - without a record (hibernated, or not formed yet) nothing below can be judged;
 //   - a promotion that was made is recorded before anything is judged by the record;
 //   - the record may be older than what the servers do, so a newer master is adopted before any is fenced;
 //   - a second master takes writes that will be lost, so it is fenced before anything that can wait;
@@ -154,7 +155,7 @@ func (s Situation) maintain(master Node) Step {
 		s.disconnectOldClients, // after a change of the master, for a moment
 		s.requestedSwitchover,  // a human's request waits for the repairs above
 		s.evictUnreachable,     // deletes pods: one at a time, and while all others are well
-		s.restartLockedOut,     // deletes pods: one at a time, and while all others are well
+		s.restartLockedOut,     // as above; after it, since these still serve reads
 		s.rollOutdated,         // deletes pods, and repairs nothing
 		s.updateCertificates,   // the kubelet may take a minute to bring the files: nothing waits behind it for long
 		s.expelUnrecorded,      // a replica that is not recorded and still follows: an earlier release may have let it in
