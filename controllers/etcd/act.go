@@ -248,8 +248,8 @@ func (f *fleet) relink() {
 	for i := range f.Members {
 		f.Members[i].Record = nil
 		for j := 0; f.cluster.Status.Membership != nil && j < len(f.cluster.Status.Membership.Members); j++ {
-			if one := &f.cluster.Status.Membership.Members[j]; one.Name == f.Members[i].Name {
-				f.Members[i].Record = one
+			if recorded := &f.cluster.Status.Membership.Members[j]; recorded.Name == f.Members[i].Name {
+				f.Members[i].Record = recorded
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func (p *pass) updateStatus() ctrl.Result {
 	if s.IsUnconfirmed() && next.Do != topology.Block { // what the status says of the servers that were not asked still holds
 		return ctrl.Result{RequeueAfter: cmp.Or(next.RequeueAfter, time.Second)}
 	}
-	redis.Status = status.New(redis, status.Seen{Situation: s, Next: next, Set: set, Pods: p.pods, Refusal: p.PodRefusal(redis),
+	redis.Status = status.New(redis, status.Inputs{Situation: s, Next: next, Set: set, Pods: p.pods, Refusal: p.PodRefusal(redis),
 		RunningImage: p.imageFor(set), DefaultImage: p.DefaultImages[s.Flavor], Certificates: p.certificates, Credentials: p.credentials})
 	setMargin(s)
 	requeues := []time.Duration{next.RequeueAfter, p.credentials.RecheckAfter(p.clock.Now()), p.certificates.RecheckAfter,

@@ -2,6 +2,7 @@ package docs
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -126,6 +127,27 @@ func testsOf(t *testing.T, base string) map[string]bool {
 		}
 	}
 	return tests
+}
+
+// A pattern of the Makefile that matches no test skips it without an error.
+func TestMakeRunsTestsThatExist(t *testing.T) {
+	base := root(t)
+	makefile, err := os.ReadFile(filepath.Join(base, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, patterns := testsOf(t, base), 0
+	for _, found := range regexp.MustCompile(`-run '\^\(?(Test[\w|]+)`).FindAllStringSubmatch(string(makefile), -1) {
+		for pattern := range strings.SplitSeq(found[1], "|") {
+			patterns++
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(tests)), func(test string) bool { return strings.HasPrefix(test, pattern) }) {
+				t.Errorf("the Makefile runs %s…, and there is no such test", pattern)
+			}
+		}
+	}
+	if patterns == 0 {
+		t.Error("no pattern was found in the Makefile")
+	}
 }
 
 // pagesOf returns all pages but the generated reference.

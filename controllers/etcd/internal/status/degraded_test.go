@@ -10,6 +10,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
 // problems are all that Degraded can report, the most urgent first.
@@ -33,6 +34,10 @@ var problems = []struct {
 	{"a volume may not grow", commonv1.ReasonRefusedByServer, func(s *seen) { s.growth.Refusal = "storage.size: no" }},
 	{"a pod fails", commonv1.ReasonPodFailing, func(s *seen) {
 		s.refusal, s.set.Status.Replicas, s.w.Members[2].Pod.Ready = "quota", 2, false
+	}},
+	{"the quota is exceeded", commonv1.ReasonNoSpace, func(s *seen) {
+		s.use(95, 100, 0)
+		s.w.Alarms = []membership.Alarm{{ID: 101, Type: membership.AlarmNoSpace}}
 	}},
 	{"most of the quota is in use", commonv1.ReasonQuotaNearlyReached, func(s *seen) { s.use(80, 100, 1) }},
 }

@@ -22,28 +22,38 @@ import (
 // problems are all that Degraded can report, the most urgent first.
 var problems = []struct {
 	name, reason string
-	arrange      func(*fixture.Scene, *Seen)
+	arrange      func(*fixture.Scene, *Inputs)
 }{
-	{"a human must decide", commonv1.ReasonPromotionBlocked, func(_ *fixture.Scene, s *Seen) {
+	{"a human must decide", commonv1.ReasonPromotionBlocked, func(_ *fixture.Scene, s *Inputs) {
 		s.Next = topology.Step{Do: topology.Block, Message: "allow a promotion"}
 	}},
-	{"the password's Secret is of no use", commonv1.ReasonSecretUnusable + " auth", func(_ *fixture.Scene, s *Seen) {
+	{"the master knows no password of ours", commonv1.ReasonLockedOut, func(scene *fixture.Scene, _ *Inputs) {
+		fixture.AuthFailed(&scene.Nodes[0])
+	}},
+	{"the password's Secret is of no use", commonv1.ReasonSecretUnusable + " auth", func(_ *fixture.Scene, s *Inputs) {
 		s.Credentials.Problem = "there is no Secret"
 	}},
-	{"the certificate's Secret is of no use", commonv1.ReasonSecretUnusable + " tls", func(_ *fixture.Scene, s *Seen) {
+	{"a server refuses its passwords", commonv1.ReasonPasswordRefused, func(scene *fixture.Scene, _ *Inputs) {
+		scene.Nodes[1].PasswordsUnknown, scene.Nodes[1].RefusesPasswords = true, true
+	}},
+	{"the certificate's Secret is of no use", commonv1.ReasonSecretUnusable + " tls", func(_ *fixture.Scene, s *Inputs) {
 		s.Certificates.Problem = "there is no Secret"
 	}},
 	{"a volume may not grow", commonv1.ReasonRefusedByServer,
-		func(scene *fixture.Scene, _ *Seen) { scene.GrowthRefusal = "storage.size: no" }},
-	{"volumes do not shrink", commonv1.ReasonInvalidSpec, func(_ *fixture.Scene, s *Seen) {
+		func(scene *fixture.Scene, _ *Inputs) { scene.GrowthRefusal = "storage.size: no" }},
+	{"volumes do not shrink", commonv1.ReasonInvalidSpec + " storage", func(_ *fixture.Scene, s *Inputs) {
 		s.Set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 		s.Set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = fixture.StorageOf("2Gi")
 	}},
-	{"a server's reply cannot be parsed", commonv1.ReasonUnreadableReply, func(scene *fixture.Scene, _ *Seen) {
+	{"a server's reply cannot be parsed", commonv1.ReasonUnreadableReply, func(scene *fixture.Scene, _ *Inputs) {
 		scene.Nodes[1].Unreadable = "no RESP"
 	}},
-	{"a disk is full", commonv1.ReasonDiskError, func(scene *fixture.Scene, _ *Seen) { scene.Nodes[2].Misconf = true }},
-	{"a pod fails", commonv1.ReasonPodFailing, func(_ *fixture.Scene, s *Seen) { s.Refusal = "quota" }},
+	{"a disk is full", commonv1.ReasonDiskError, func(scene *fixture.Scene, _ *Inputs) { scene.Nodes[2].Misconf = true }},
+	{"a server refuses a setting", commonv1.ReasonInvalidSpec + " config", func(scene *fixture.Scene, _ *Inputs) {
+		scene.Spec.Config = fixture.OneDirective("hz", "abc")
+		scene.Nodes[1].RefusedSettings = map[string]string{"hz": "ERR no integer"}
+	}},
+	{"a pod fails", commonv1.ReasonPodFailing, func(_ *fixture.Scene, s *Inputs) { s.Refusal = "quota" }},
 }
 
 // Of two problems, Degraded reports the more urgent one.
@@ -54,7 +64,7 @@ func TestTheMoreUrgentProblemIsReported(t *testing.T) {
 			t.Run(first.name+" and "+second.name, func(t *testing.T) {
 				scene := fixture.Encrypted(config.IdentityFiles(published).Certificate)
 				scene.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("1Gi")}
-				s := Seen{Next: topology.Step{Do: topology.Idle}, Set: &appsv1.StatefulSet{},
+				s := Inputs{Next: topology.Step{Do: topology.Idle}, Set: &appsv1.StatefulSet{},
 					Certificates: config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: published}},
 					Credentials:  fixture.Started("p", "s")}
 				second.arrange(scene, &s)

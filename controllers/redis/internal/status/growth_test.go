@@ -28,7 +28,7 @@ func TestVolumesInTheStatus(t *testing.T) {
 			set := &appsv1.StatefulSet{}
 			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = fixture.StorageOf("1Gi")
-			list := New(s.Redis, Seen{Situation: s.Situation(), Next: topology.Step{Do: topology.Idle}, Set: set}).Conditions
+			list := New(s.Redis, Inputs{Situation: s.Situation(), Next: topology.Step{Do: topology.Idle}, Set: set}).Conditions
 			if got := meta.FindStatusCondition(list, c.condition); got == nil || got.Message != c.says {
 				t.Errorf("got %+v", got)
 			}

@@ -52,5 +52,5 @@ func TestConditionsOfASleeper(t *testing.T) {
 }
 
 func hibernationStatus(s *fixture.Scene, set *appsv1.StatefulSet) cachev1alpha1.RedisStatus {
-	return New(s.Redis, Seen{Situation: s.Situation(), Next: topology.Step{Do: topology.Idle}, Set: set})
+	return New(s.Redis, Inputs{Situation: s.Situation(), Next: topology.Step{Do: topology.Idle}, Set: set})
 }

@@ -38,7 +38,7 @@ func TestSettingsInSync(t *testing.T) {
 			c.given(s)
 			set := &appsv1.StatefulSet{}
 			set.Generation, set.Status.ObservedGeneration, set.Status.Replicas = 2, 2, 3
-			list := New(s.Redis, Seen{Situation: s.Situation(), Next: topology.Step{Do: topology.Idle}, Set: set}).Conditions
+			list := New(s.Redis, Inputs{Situation: s.Situation(), Next: topology.Step{Do: topology.Idle}, Set: set}).Conditions
 			got := meta.FindStatusCondition(list, commonv1.ConditionSettingsInSync)
 			if got == nil || !strings.HasPrefix(got.Reason+": "+got.Message, c.says) || (got.Status == "True") != c.ready {
 				t.Errorf("%+v, want %s", got, c.says)

@@ -22,8 +22,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// Seen is what a status is made from.
-type Seen struct {
+// Inputs is what a status is made from.
+type Inputs struct {
 	topology.Situation
 	// Next is what the pass did, or waits for.
 	Next topology.Step
@@ -39,7 +39,7 @@ type Seen struct {
 }
 
 // New is the status with what was observed. It leaves alone what act has saved.
-func New(r *cachev1alpha1.Redis, s Seen) cachev1alpha1.RedisStatus {
+func New(r *cachev1alpha1.Redis, s Inputs) cachev1alpha1.RedisStatus {
 	set, pods := s.Set, s.Pods
 	status := *r.Status.DeepCopy()
 	status.Nodes = []cachev1alpha1.RedisNode{}
@@ -62,7 +62,7 @@ func New(r *cachev1alpha1.Redis, s Seen) cachev1alpha1.RedisStatus {
 }
 
 // setConditions sets all conditions. Of several problems, Degraded has the one that is set last: the most urgent one.
-func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s Seen) {
+func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s Inputs) {
 	set, pods, next := s.Set, s.Pods, s.Next
 	list, generation := &status.Conditions, r.Generation
 	conditions.SetFromWorkload(list, generation, conditions.Workload{

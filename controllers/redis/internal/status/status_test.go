@@ -44,7 +44,7 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = fixture.StorageOf("2Gi")
 			reported := func() (bool, string) {
 				next := s.Situation().Plan()
-				list := New(s.Redis, Seen{Situation: s.Situation(), Next: next, Set: set}).Conditions
+				list := New(s.Redis, Inputs{Situation: s.Situation(), Next: next, Set: set}).Conditions
 				got := meta.FindStatusCondition(list, c.kind)
 				return got.Status == "True", got.Message
 			}
@@ -67,7 +67,7 @@ func TestABusyMasterIsReported(t *testing.T) {
 	reported := func(after time.Duration) metav1.Condition {
 		s.Nodes[0].ErroringFor = after
 		next := s.Situation().Plan()
-		status := New(s.Redis, Seen{Situation: s.Situation(), Next: next, Set: &appsv1.StatefulSet{}})
+		status := New(s.Redis, Inputs{Situation: s.Situation(), Next: next, Set: &appsv1.StatefulSet{}})
 		if got := status.Nodes[0].State; got != cachev1alpha1.RedisBusy {
 			t.Errorf("the node is %s", got)
 		}
