@@ -15,12 +15,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 )
 
-// actLimit bounds a step. It is shorter than the time from when a lease is too old to act under until another may start (5 s).
-const actLimit = 3 * time.Second
-
-// errNotLeading is the error of a process that was stopped and wakes, until the leader election ends it.
-var errNotLeading = errors.New("the lease was not renewed in time: another may lead")
-
 // act carries out the steps of one verb.
 type act func(*pass, context.Context, membership.Step) error
 
@@ -59,13 +53,8 @@ var acts = map[membership.Verb]act{
 	membership.EndRestore:          (*pass).doEndRestore,
 }
 
-// execute performs the step, within actLimit and only while this process leads.
+// execute performs the step, if it acts.
 func (p *pass) execute(ctx context.Context) error {
-	ctx, done := context.WithTimeout(ctx, actLimit) // first: it runs on while this process is stopped
-	defer done()
-	if p.IsLeader != nil && !p.IsLeader() {
-		return errNotLeading
-	}
 	s := p.step
 	if s.Changes() || s.RemovesPod() {
 		log.FromContext(ctx).Info("step", "do", s.Do, "member", s.Member, "target", s.Target, "version", s.Version, "message", s.Message)

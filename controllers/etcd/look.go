@@ -11,7 +11,7 @@ import (
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/command"
 )
 
 // lookAtServers asks all servers at once what they say of themselves. What answers as somebody else has not answered: an address may
@@ -65,18 +65,13 @@ func (f *fleet) hashData(ctx context.Context) {
 func (f *fleet) askAll(ctx context.Context, limit time.Duration, ask func(context.Context, *membership.Member)) {
 	ctx, done := context.WithTimeout(ctx, limit)
 	defer done()
-	var running sync.WaitGroup
+	var all []func()
 	for i := range f.Members {
 		if m := &f.Members[i]; f.servers[m.Name] != nil {
-			running.Go(func() {
-				_ = panics.Recover(ctx, "asking an etcd server", func() error { // one that was not asked has not answered
-					ask(ctx, m)
-					return nil
-				})
-			})
+			all = append(all, func() { ask(ctx, m) }) // one that was not asked has not answered
 		}
 	}
-	running.Wait()
+	command.All(ctx, "asking an etcd server", all)
 }
 
 // readList asks a member that knows a leader for etcd's list of members, and joins it with the members.

@@ -12,6 +12,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/command"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
@@ -60,8 +61,8 @@ func (p *pass) act(ctx context.Context) error {
 	if p.readsOnly {
 		return nil
 	}
-	err := p.execute(ctx)
-	if p.outside.unsaved || errors.Is(err, errNotLeading) {
+	err := command.AsLeader(ctx, p.IsLeader, p.execute)
+	if p.outside.unsaved || errors.Is(err, command.ErrNotLeading) {
 		return fmt.Errorf("%s: %w", p.step.Phrase(), err)
 	}
 	p.step, p.failed = outcome(p.step, err)

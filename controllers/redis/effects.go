@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,8 +13,8 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/command"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
@@ -119,13 +118,7 @@ func (a *apiEffects) deletePod(ctx context.Context, name string, options ...ctrl
 }
 
 func (*apiEffects) runAll(ctx context.Context, all []func()) {
-	var running sync.WaitGroup
-	for _, item := range all {
-		running.Go(func() {
-			_ = panics.Recover(ctx, "asking a Redis server", func() error { item(); return nil }) // what it did not do is not done
-		})
-	}
-	running.Wait()
+	command.All(ctx, "asking a Redis server", all)
 }
 
 func (*apiEffects) awaitRetry(ctx context.Context) error {

@@ -2,13 +2,10 @@ package redis
 
 import (
 	"fmt"
-	"sync/atomic"
-	"testing"
-
-	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"testing"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
@@ -69,14 +66,5 @@ func TestOnlyPodsAndTheRecordAreAsked(t *testing.T) {
 		if !own[address] {
 			t.Errorf("%s is asked", address)
 		}
-	}
-}
-
-func TestAPanicEndsNothingButItself(t *testing.T) {
-	var ran atomic.Int32
-	count := func() { ran.Add(1) }
-	(&apiEffects{}).runAll(logr.NewContext(t.Context(), logr.Discard()), []func(){count, func() { panic("while asking") }, count})
-	if ran.Load() != 2 {
-		t.Errorf("%d others ran", ran.Load())
 	}
 }

@@ -10,19 +10,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/command"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
-
-// actLimit bounds a whole act. It is shorter than the time from when a lease is too old
-// to act under until another may start (5 s): a process that was stopped in the middle
-// of an act and wakes finds its time over before it sends a command, when another
-// may lead already.
-const actLimit = 3 * time.Second
-
-// errNotLeading is the error of a process that was stopped and wakes, until the leader
-// election ends it.
-var errNotLeading = errors.New("the lease was not renewed in time: another may lead")
 
 // maxRounds bounds the rounds of one pass. After a fence, and after others' connections were closed, the servers are looked
 // at again and a new round starts. Four are enough for a take-over, two fences and a promotion; the rest waits for the next
@@ -31,10 +22,10 @@ const maxRounds = 4
 
 // commandLimit bounds all commands and further looks of one pass, so that a pass waits for its
 // servers for lookLimit + commandLimit = 5.8 s at most, however many they are and whatever
-// they do. Without it, three fences and the act after them could take four times actLimit.
+// they do. Without it, three fences and the act after them could take four times command.ActLimit.
 // A failover that fences first takes some 0.1 s; one that does not end in time continues in the
 // next pass from where it stands.
-const commandLimit = actLimit + time.Second
+const commandLimit = command.ActLimit + time.Second
 
 // act carries the planned step out within commandLimit. While the object is paused, it does nothing.
 func (p *pass) act(ctx context.Context) (err error) {
@@ -74,14 +65,18 @@ func (p *pass) execute(ctx context.Context, next topology.Step) (topology.Step, 
 		RequeueAfter: topology.ShortRequeue}, nil
 }
 
-// actAsLeader acts within actLimit, and only while this process leads. acted is false if it only closed connections of
+// actAsLeader acts within the limit of an act, and only while this process leads. acted is false if it only closed connections of
 // other operators: these may have changed the servers since the look.
 func (p *pass) actAsLeader(ctx context.Context, s topology.Step) (acted bool, err error) {
-	ctx, done := context.WithTimeout(ctx, actLimit) // first: it runs on while this process is stopped
-	defer done()
-	if p.IsLeader != nil && !p.IsLeader() {
-		return false, errNotLeading
-	}
+	err = command.AsLeader(ctx, p.IsLeader, func(ctx context.Context) error {
+		acted, err = p.actInCharge(ctx, s)
+		return err
+	})
+	return acted, err
+}
+
+// actInCharge acts, and takes over before if another operator was in charge.
+func (p *pass) actInCharge(ctx context.Context, s topology.Step) (acted bool, err error) {
 	if s.Traits().NeedsCharge && p.redis.Status.HolderIdentity != p.Identity {
 		if err := p.takeOver(ctx); err != nil {
 			return false, err

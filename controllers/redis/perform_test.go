@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/command"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
@@ -29,7 +30,7 @@ func TestWokenLeaderFencesNoOne(t *testing.T) {
 	leads := false
 	p.IsLeader = func() bool { return leads }
 
-	if acted, err := p.actAsLeader(quiet, usurper); acted || !errors.Is(err, errNotLeading) || !u.procs[0].master {
+	if acted, err := p.actAsLeader(quiet, usurper); acted || !errors.Is(err, command.ErrNotLeading) || !u.procs[0].master {
 		t.Errorf("another leads: %v, still master: %t", err, u.procs[0].master)
 	}
 	leads = true
