@@ -212,26 +212,6 @@ func (f *fleet) anyVoter() (server, error) {
 	return nil, errors.New("no voter answers")
 }
 
-// missingPermits are the permits that pods lack, by the pod's name. A pod whose server answers needs none, as etcd goes by its log
-// from then on; but the log must be there when its container restarts, so the pod is given another permit when the member was seen
-// to run.
-func missingPermits(s membership.Situation) map[string]string {
-	permits := map[string]string{}
-	for _, m := range s.Members {
-		permit, former := s.Permit(m), m.Pod.Permit
-		if permit == "" || permit == former || m.Pod.Deleting {
-			continue
-		}
-		if former != "" && m.IsOfFormerMember() {
-			continue // it is deleted, or the record is older than what runs
-		}
-		if before, ok := membership.ParsePermit(former); !ok || !m.View.Answered || m.Record.Ran && !before.Ran {
-			permits[m.Name] = permit
-		}
-	}
-	return permits
-}
-
 // relink has the members point to what is recorded now: a step may have put another record in its place.
 func (f *fleet) relink() {
 	for i := range f.Members {
@@ -247,7 +227,7 @@ func (f *fleet) relink() {
 // writePermits writes on each pod whether and how it may start.
 func (f *fleet) writePermits(ctx context.Context) error {
 	f.relink()
-	permits := missingPermits(f.situation())
+	permits := f.situation().MissingPermits()
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(permits)) {
 		m, _ := f.Find(name)

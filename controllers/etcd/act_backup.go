@@ -1,16 +1,13 @@
 package etcd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -19,11 +16,8 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
 func (f *fleet) doCreateFetchPod(ctx context.Context, s membership.Step) error {
@@ -95,46 +89,9 @@ func (a *apiEffects) deleteFetchPod(ctx context.Context, uid types.UID) error {
 
 // fetchOf is what the plan needs to know of the pod of a backup.
 func (p *pass) fetchOf(pod *corev1.Pod) membership.Fetch {
-	f := fetchIn(pod)
+	f := children.ReadFetch(pod)
 	f.Deleting = f.Deleting || p.known.wasDeleted(pod.UID, p.clock.Now())
 	return f
-}
-
-// fetchIn reads it from the pod's status.
-func fetchIn(pod *corev1.Pod) membership.Fetch {
-	version, _ := membership.ParseVersion(pod.Annotations[config.AnnotationLoads]) // of one without, no version is the one
-	f := membership.Fetch{UID: pod.UID, For: types.UID(pod.Annotations[config.AnnotationSource]), Address: pod.Status.PodIP,
-		Deleting: !pod.DeletionTimestamp.IsZero(), MaxMinor: version.Minor,
-		Ended: pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded}
-	for _, c := range pod.Status.InitContainerStatuses {
-		ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
-		if c.Name != backup.CommandFetch || ended == nil {
-			continue
-		}
-		f.Attempts = c.RestartCount + 1
-		switch result := backup.ReadFetch(*ended); {
-		case ended.ExitCode == 0 && c.State.Terminated == nil: // it runs again, as the pod's sandbox was lost
-		case result.Item != nil:
-			f.Item, f.RawSize, f.RequiresLogin, f.Warning = restoredItem(result.Item), result.RawSize, result.RequiresLogin, result.Warning
-		default:
-			f.Error, f.Permanent = result.Error, result.Permanent
-		}
-	}
-	return f
-}
-
-// restoredItem is what the status says of the backup that was fetched.
-func restoredItem(item *commonv1.BackupItem) *databasev1alpha1.EtcdRestoredBackup {
-	return &databasev1alpha1.EtcdRestoredBackup{Item: item.Name, SHA256: item.SHA256, Revision: item.Revision,
-		ServerVersion: item.ServerVersion}
-}
-
-// unusableBackup says why a member could not start with the backup that its permit names, until it has started.
-func unusableBackup(c corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) string {
-	if ended == nil || ptr.Deref(c.Started, false) || ended.ExitCode != launcher.ExitUnusable {
-		return ""
-	}
-	return cmp.Or(untrusted.Sanitize(strings.TrimPrefix(ended.Message, launcher.Unusable)), "it does not say why")
 }
 
 // watchFetchPods has the pods of backups wake those who made them.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -59,37 +58,10 @@ func (f *fleet) fetchOfSource(source types.UID) membership.Fetch {
 // observeRestores finds which EtcdRestore may start, and what the pods of backups are for.
 func (p *pass) observeRestores() {
 	current := p.situation().Source()
-	waits := slices.ContainsFunc(p.in.requests, func(one databasev1alpha1.EtcdRestore) bool { return awaitsItsReport(p.cluster, &one) })
-	for i := range p.in.requests {
-		if one := &p.in.requests[i]; p.Request == nil && !waits && canStart(p.cluster, one, p.clock.Now()) {
-			p.Request = &membership.Request{UID: one.UID, Backup: one.Spec.Backup}
-		}
-	}
+	p.Request = membership.NextRequest(&p.cluster.Status, p.in.requests, p.clock.Now())
 	for i := range p.in.fetches {
-		switch pod := p.fetchOf(&p.in.fetches[i]); {
-		case pod.For == current:
-			p.Fetch = pod
-		case p.Request != nil && pod.For == p.Request.UID:
-			p.Next = pod
-		case !pod.Deleting:
-			p.Strays = append(p.Strays, pod)
-		}
+		p.AssignFetch(p.fetchOf(&p.in.fetches[i]), current)
 	}
-}
-
-// awaitsItsReport reports whether an EtcdRestore was carried out last and its own status does not say so yet. The next one would take
-// its place in the status of the EtcdCluster, from which it is read.
-func awaitsItsReport(cluster *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
-	last := cluster.Status.LastRestore
-	return last != nil && last.RestoreUID == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !r.HasEnded()
-}
-
-// canStart reports whether an EtcdRestore has neither started nor ended, and is in time. One whose status names a backup has started, if
-// not on this EtcdCluster then on a former one of its name.
-func canStart(cluster *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
-	return r.DeletionTimestamp.IsZero() && !r.HasEnded() && r.GetUnreadable() == "" &&
-		r.Status.Item == "" && !slices.Contains(cluster.Status.BegunRestoreUIDs, r.UID) &&
-		now.Before(r.StartsBefore())
 }
 
 // confirmRequest asks the API server, as the cache may be behind.
@@ -103,7 +75,8 @@ func (a *apiEffects) confirmRequest(ctx context.Context, request types.UID) erro
 		if ctrlclient.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("reading the EtcdRestore: %w", err)
 		}
-		if err == nil && live.UID == request && live.Spec.ClusterName == a.cluster.Name && canStart(a.cluster, live, a.clock.Now()) {
+		if err == nil && live.UID == request && live.Spec.ClusterName == a.cluster.Name &&
+			membership.MayStart(&a.cluster.Status, live, a.clock.Now()) {
 			return nil
 		}
 	}

@@ -4,48 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
-
-func TestPermitsToWrite(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		arrange func(one *databasev1alpha1.EtcdRecordedMember, m *membership.Member)
-		want    bool
-	}{
-		{"a pod that was given nothing", func(_ *databasev1alpha1.EtcdRecordedMember, m *membership.Member) { m.Pod.Permit = "" }, true},
-		{"a pod that has its permit", func(*databasev1alpha1.EtcdRecordedMember, *membership.Member) {}, false},
-		{"not one that is going", func(_ *databasev1alpha1.EtcdRecordedMember, m *membership.Member) {
-			m.Pod.Permit, m.Pod.Deleting = "", true
-		}, false},
-		{"one that must know more, while it is silent",
-			func(one *databasev1alpha1.EtcdRecordedMember, _ *membership.Member) { one.Joined = true }, true},
-		{"not one that was asked to be another, as the record may be older",
-			func(one *databasev1alpha1.EtcdRecordedMember, _ *membership.Member) {
-				one.DataID = "older"
-			}, false},
-		{"not once its server answers", func(one *databasev1alpha1.EtcdRecordedMember, m *membership.Member) {
-			one.Joined, m.View.Answered = true, true
-		}, false},
-		{"a pod is informed that its member has run, though its server answers",
-			func(one *databasev1alpha1.EtcdRecordedMember, m *membership.Member) {
-				one.Ran, m.View.Answered = true, true
-			}, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			record := &databasev1alpha1.EtcdMembership{Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0", DataID: "d", StartedBy: "p"}}}
-			s := membership.Situation{Status: &databasev1alpha1.EtcdClusterStatus{Membership: record}}
-			m := membership.Member{Name: "a-0", Record: &record.Members[0], Pod: membership.Pod{UID: "p"}}
-			m.Pod.Permit = s.Permit(m)
-			c.arrange(&record.Members[0], &m)
-			s.Members = []membership.Member{m}
-			if _, got := missingPermits(s)["a-0"]; got != c.want {
-				t.Errorf("it gets a permit: %v", got)
-			}
-		})
-	}
-}
 
 // A pass that has put another record in the place of the one that it had read gives no pod a permit by the former one.
 func TestPermitsFollowTheLatestRecord(t *testing.T) {

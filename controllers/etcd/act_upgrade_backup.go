@@ -7,14 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
@@ -78,31 +74,11 @@ func (a *apiEffects) deleteUpgradeBackup(ctx context.Context, name string) error
 func (p *pass) backupsOf(list []databasev1alpha1.EtcdBackup) []membership.Backup {
 	all := make([]membership.Backup, 0, len(list))
 	for i := range list {
-		b := backupOf(p.cluster, &list[i])
+		b := children.ReadBackup(p.cluster, &list[i])
 		b.Deleting = b.Deleting || p.known.wasDeleted(b.UID, p.clock.Now())
 		all = append(all, b)
 	}
 	return all
-}
-
-// backupOf reads it from the object.
-func backupOf(owner *databasev1alpha1.EtcdCluster, b *databasev1alpha1.EtcdBackup) membership.Backup {
-	seen := membership.Backup{UID: b.UID, Name: b.Name, Own: metav1.IsControlledBy(b, owner), Token: b.Annotations[config.AnnotationData],
-		Deleting: !b.DeletionTimestamp.IsZero(), Complete: meta.IsStatusConditionTrue(b.Status.Conditions, commonv1.ConditionComplete)}
-	seen.Scheduled = b.Spec.ClusterName == owner.Name && b.Spec.Schedule != "" && !b.Spec.Suspend && !seen.Deleting
-	for _, c := range b.Status.Conditions {
-		switch {
-		case c.Status != metav1.ConditionTrue:
-		case c.Type == commonv1.ConditionDegraded: // also while it is tried again, and once it has failed
-			seen.Problem = c.Message
-		case c.Type == commonv1.ConditionProgressing, c.Type == commonv1.ConditionSuspended:
-			seen.Progress = c.Message
-		}
-	}
-	if seen.Progress == "" {
-		seen.Progress = "it is about to start"
-	}
-	return seen
 }
 
 // listBackups returns the EtcdBackups of a namespace, by name.

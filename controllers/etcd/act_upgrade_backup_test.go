@@ -6,13 +6,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -20,21 +17,10 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
-
-// nightly backs the cluster a up by a schedule.
-func nightly() *databasev1alpha1.EtcdBackup {
-	b := builders.EtcdBackup("nightly", "a", builders.Volume("backups")).In("ns").With(func(s *databasev1alpha1.EtcdBackupSpec) {
-		s.Schedule, s.TimeZone, s.StartingDeadline = "@daily", "Europe/Berlin", &metav1.Duration{Duration: time.Minute}
-		s.Retention = &commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}
-		s.Verify, s.Compression = ptr.To(false), commonv1.CompressNone
-		s.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "pull"}}
-	}).Build()
-	b.UID = "nightly"
-	return b
-}
 
 // upgradeEffects are effects on a fake API server that has these EtcdBackups, and whose cache has none yet.
 func upgradeEffects(t *testing.T, list ...*databasev1alpha1.EtcdBackup) (*apiEffects, ctrlclient.Client) {
@@ -65,7 +51,7 @@ func (a *apiEffects) catchUp(t *testing.T) []membership.Backup {
 }
 
 func TestTheBackupBeforeAnUpgradeIsMadeOnce(t *testing.T) {
-	a, _ := upgradeEffects(t, nightly())
+	a, _ := upgradeEffects(t, fixture.Nightly())
 	a.catchUp(t)
 	for range 2 { // the cache may not show it yet
 		if err := a.createUpgradeBackup(t.Context(), "a-before-3-7", "nightly"); err != nil {
@@ -76,7 +62,7 @@ func TestTheBackupBeforeAnUpgradeIsMadeOnce(t *testing.T) {
 	if len(seen) != 2 || !seen[0].Own || seen[0].Token != "t" || seen[0].Scheduled || !seen[1].Scheduled || seen[1].Own {
 		t.Errorf("got %+v", seen)
 	}
-	want := nightly().Spec
+	want := fixture.Nightly().Spec
 	want.Schedule, want.TimeZone, want.StartingDeadline, want.Retention = "", "", nil, nil
 	if got := a.in.backups[0].Spec; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
@@ -84,8 +70,8 @@ func TestTheBackupBeforeAnUpgradeIsMadeOnce(t *testing.T) {
 }
 
 func TestAStrangersBackupIsRefused(t *testing.T) {
-	a, _ := upgradeEffects(t, nightly(), builders.EtcdBackup("a-before-3-7", "a", builders.Volume("backups")).In("ns").Build())
-	a.in.backups = []databasev1alpha1.EtcdBackup{*nightly()}
+	a, _ := upgradeEffects(t, fixture.Nightly(), builders.EtcdBackup("a-before-3-7", "a", builders.Volume("backups")).In("ns").Build())
+	a.in.backups = []databasev1alpha1.EtcdBackup{*fixture.Nightly()}
 	err := a.createUpgradeBackup(t.Context(), "a-before-3-7", "nightly")
 	if err == nil || !strings.Contains(err.Error(), `EtcdBackup "a-before-3-7" exists and belongs to somebody else`) {
 		t.Errorf("got %v", err)
@@ -93,7 +79,7 @@ func TestAStrangersBackupIsRefused(t *testing.T) {
 }
 
 func TestTheBackupBeforeAnUpgradeIsDeletedExactly(t *testing.T) {
-	a, api := upgradeEffects(t, nightly())
+	a, api := upgradeEffects(t, fixture.Nightly())
 	var named *types.UID
 	a.Client = interceptor.NewClient(api.(ctrlclient.WithWatch), interceptor.Funcs{
 		Delete: func(ctx context.Context, api ctrlclient.WithWatch, b ctrlclient.Object, options ...ctrlclient.DeleteOption) error {
@@ -114,64 +100,22 @@ func TestTheBackupBeforeAnUpgradeIsDeletedExactly(t *testing.T) {
 	}
 }
 
-func TestWhatABackupSays(t *testing.T) {
-	is := func(conditionType, message string) metav1.Condition {
-		return metav1.Condition{Type: conditionType, Status: metav1.ConditionTrue, Message: message}
-	}
-	for _, c := range []struct {
-		name   string
-		change func(*databasev1alpha1.EtcdBackup)
-		want   membership.Backup
-	}{
-		{"by a schedule", func(*databasev1alpha1.EtcdBackup) {}, membership.Backup{Scheduled: true}},
-		{"not while it is suspended", func(b *databasev1alpha1.EtcdBackup) { b.Spec.Suspend = true }, membership.Backup{}},
-		{"not while it goes", func(b *databasev1alpha1.EtcdBackup) { b.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} },
-			membership.Backup{Deleting: true}},
-		{"not of another cluster", func(b *databasev1alpha1.EtcdBackup) { b.Spec.ClusterName = "b" }, membership.Backup{}},
-		{"made once", func(b *databasev1alpha1.EtcdBackup) { b.Spec.Schedule = "" }, membership.Backup{}},
-		{"under way", func(b *databasev1alpha1.EtcdBackup) {
-			b.Status.Conditions = []metav1.Condition{is(commonv1.ConditionProgressing, "attempt 1")}
-		}, membership.Backup{Scheduled: true, Progress: "attempt 1"}},
-		{"refused, and tried again", func(b *databasev1alpha1.EtcdBackup) {
-			b.Status.Conditions = []metav1.Condition{is(commonv1.ConditionProgressing, "attempt 2"), is(commonv1.ConditionDegraded, "AccessDenied")}
-		}, membership.Backup{Scheduled: true, Progress: "attempt 2", Problem: "AccessDenied"}},
-		{"complete", func(b *databasev1alpha1.EtcdBackup) {
-			b.Status.Conditions = []metav1.Condition{is(commonv1.ConditionComplete, "")}
-		}, membership.Backup{Scheduled: true, Complete: true}},
-		{"not complete, as one that has failed", func(b *databasev1alpha1.EtcdBackup) {
-			b.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionComplete, Status: metav1.ConditionFalse},
-				is(commonv1.ConditionFailed, "AccessDenied"), is(commonv1.ConditionDegraded, "AccessDenied")}
-		}, membership.Backup{Scheduled: true, Problem: "AccessDenied"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := nightly()
-			c.change(b)
-			if c.want.UID, c.want.Name = "nightly", "nightly"; c.want.Progress == "" {
-				c.want.Progress = "it is about to start"
-			}
-			if got := backupOf(builders.EtcdCluster("a").In("ns").Build(), b); got != c.want {
-				t.Errorf("got %+v", got)
-			}
-		})
-	}
-}
-
 // A backup by a schedule that was made right before the edit of the version may not be in the cache yet.
 func TestTheAPIServerIsAskedForBackupsBeforeAMinorVersion(t *testing.T) {
 	setVersion := func(a *apiEffects, version string) error {
 		a.spec = membership.Spec{Name: "a", Namespace: "ns"}
 		return a.doSetVersion(t.Context(), membership.Step{Do: membership.SetVersion, Version: version, Image: "image"})
 	}
-	a, _ := upgradeEffects(t, nightly())
+	a, _ := upgradeEffects(t, fixture.Nightly())
 	if err := setVersion(a, "3.7.3"); !errors.Is(err, errNotBackedUp) || !isWaiting(err) || a.cluster.Status.TargetVersion != "3.6.16" {
 		t.Errorf("without a backup: %v, %s", err, a.cluster.Status.TargetVersion)
 	}
 	if err := setVersion(a, "3.6.15"); err != nil || a.cluster.Status.TargetVersion != "3.6.15" || a.cluster.Status.TargetImage != "image" {
 		t.Errorf("a patch: %v, %s", err, a.cluster.Status.TargetVersion)
 	}
-	made := children.UpgradeBackup(children.Inputs{Cluster: a.cluster}, "a-before-3-7", nightly().Spec.BackupOptions)
+	made := children.UpgradeBackup(children.Inputs{Cluster: a.cluster}, "a-before-3-7", fixture.Nightly().Spec.BackupOptions)
 	made.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionComplete, Status: metav1.ConditionTrue}}
-	b, _ := upgradeEffects(t, nightly(), made)
+	b, _ := upgradeEffects(t, fixture.Nightly(), made)
 	if err := setVersion(b, "3.7.3"); err != nil || b.cluster.Status.TargetVersion != "3.7.3" {
 		t.Errorf("with a backup: %v, %s", err, b.cluster.Status.TargetVersion)
 	}

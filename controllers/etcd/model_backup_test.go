@@ -57,14 +57,7 @@ func (m *model) lookAtRestores(e *databasev1alpha1.EtcdCluster, f *fleet) {
 	}
 	current := f.situation().Source()
 	for _, fetch := range m.Fetches {
-		switch pod := fetch.look(); {
-		case pod.For == current:
-			f.Fetch = pod
-		case f.Request != nil && pod.For == f.Request.UID:
-			f.Next = pod
-		default:
-			f.Strays = append(f.Strays, pod)
-		}
+		f.AssignFetch(fetch.look(), current)
 	}
 }
 

@@ -1,24 +1,18 @@
 package etcd
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
@@ -100,7 +94,7 @@ func (p *pass) look(ctx context.Context) {
 	f.Backups = p.backupsOf(p.in.backups)
 	never := p.provenNeverRan(ctx)
 	for i := range p.in.pods {
-		pod := podOf(&p.in.pods[i], p.in.set)
+		pod := children.ReadPod(&p.in.pods[i], p.in.set)
 		pod.NeverRan = never[p.in.pods[i].UID]
 		pod.Deleting = pod.Deleting || p.known.wasDeleted(pod.UID, p.clock.Now())
 		if claim := p.in.claims[p.in.pods[i].Name]; claim != nil {
@@ -145,31 +139,4 @@ func formerData(claims map[string]*corev1.PersistentVolumeClaim) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// podOf is what the plan needs to know of a pod.
-func podOf(pod *corev1.Pod, set *appsv1.StatefulSet) membership.Pod {
-	p := membership.Pod{
-		UID: pod.UID, Address: pod.Status.PodIP, Permit: pod.Annotations[config.AnnotationPermit], Deleting: !pod.DeletionTimestamp.IsZero(),
-		Outdated: converge.IsOutdated(pod, set),
-		Ready: slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-		}),
-	}
-	p.Fails = conditions.FirstFailure([]corev1.Pod{*pod}) != ""
-	p.Image = parts.RunningImage(pod.Spec.Containers, config.AppName, "")
-	for _, c := range pod.Status.ContainerStatuses {
-		if c.Name != config.AppName {
-			continue
-		}
-		p.Stopped = c.State.Running == nil
-		p.HasRun = config.HasRun(c)
-		// The kubelet starts it again and again: until a server has started in it, its last end counts.
-		ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
-		if ended != nil && !ptr.Deref(c.Started, false) && ended.ExitCode == launcher.ExitDataLost {
-			p.LostData, _ = strings.CutPrefix(ended.Message, launcher.DataLost)
-		}
-		p.Unusable = unusableBackup(c, ended)
-	}
-	return p
 }

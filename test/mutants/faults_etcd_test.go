@@ -111,7 +111,7 @@ var memberships = []mutant{
 	{"a cluster is to be deleted in which a server ran", "../etcd/internal/membership/plan_form_edits.go",
 		"return !m.neverStarted()", "return m.Record.Ran",
 		"TestAClusterThatFormsSaysWhatItFollowsLater/one in which a server ran is not to be deleted"},
-	{"a pod whose image is being pulled is said to fail", "../etcd/observe.go",
+	{"a pod whose image is being pulled is said to fail", "../etcd/internal/children/pod.go",
 		`conditions.FirstFailure([]corev1.Pod{*pod}) != ""`, `pod.Status.PodIP == ""`,
 		"TestAPodFailsOnceKubernetesReportsWhy/its image is being pulled"},
 	{"who never ran is waited for to show its data", "../etcd/internal/membership/plan_form_again.go",

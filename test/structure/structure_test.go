@@ -15,7 +15,7 @@ var limits = map[string]struct {
 	enters, passed, arrows int // functions that the object enters, calls that pass it on, and arrows that run back up
 }{
 	"controllers/easyservice": {"EasyService", 38, 52, 7},
-	"controllers/etcd":        {"EtcdCluster", 6, 8, 32},
+	"controllers/etcd":        {"EtcdCluster", 4, 4, 32},
 	"controllers/memcached":   {"Memcached", 70, 119, 7},
 	"controllers/redis":       {"Redis", 11, 8, 46},
 }

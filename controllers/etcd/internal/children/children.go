@@ -1,4 +1,5 @@
-// Package children makes the objects of an EtcdCluster as they are to be. It is pure: the same inputs give the same bytes.
+// Package children makes the objects of an EtcdCluster as they are to be, and reads from them what the plan needs to know. It is pure: the
+// same inputs give the same bytes.
 package children
 
 import (

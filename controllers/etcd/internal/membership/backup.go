@@ -48,6 +48,19 @@ type Request struct {
 	Backup commonv1.BackupReference
 }
 
+// AssignFetch notes a pod of a backup by what it is for: the backup that a cluster starts with, which has the given source, or the request
+// that may start.
+func (w *World) AssignFetch(f Fetch, current types.UID) {
+	switch {
+	case f.For == current:
+		w.Fetch = f
+	case w.Request != nil && f.For == w.Request.UID:
+		w.Next = f
+	case !f.Deleting:
+		w.Strays = append(w.Strays, f)
+	}
+}
+
 // serves reports whether the pod hands out that backup.
 func (f Fetch) serves(item string) bool {
 	return f.Item != nil && f.Item.Item == item && f.Address != "" && !f.Deleting && !f.Ended

@@ -27,6 +27,26 @@ func (s Situation) Permit(m Member) string {
 	return string(text)
 }
 
+// MissingPermits are the permits that pods lack, by the pod's name. A pod whose server answers needs none, as etcd goes by its log
+// from then on; but the log must be there when its container restarts, so the pod is given another permit when the member was seen
+// to run.
+func (s Situation) MissingPermits() map[string]string {
+	permits := map[string]string{}
+	for _, m := range s.Members {
+		permit, former := s.Permit(m), m.Pod.Permit
+		if permit == "" || permit == former || m.Pod.Deleting {
+			continue
+		}
+		if former != "" && m.IsOfFormerMember() {
+			continue // it is deleted, or the record is older than what runs
+		}
+		if before, ok := ParsePermit(former); !ok || !m.View.Answered || m.Record.Ran && !before.Ran {
+			permits[m.Name] = permit
+		}
+	}
+	return permits
+}
+
 // ParsePermit reads what Permit wrote.
 func ParsePermit(text string) (permit launcher.Permit, ok bool) {
 	err := json.Unmarshal([]byte(text), &permit)

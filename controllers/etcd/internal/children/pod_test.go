@@ -1,4 +1,4 @@
-package etcd
+package children
 
 import (
 	"testing"
@@ -38,7 +38,7 @@ func TestLostDataOfAPod(t *testing.T) {
 				{Name: "other", State: lost},
 				{Name: config.AppName, State: c.now, LastTerminationState: c.before, Started: ptr.To(c.started)},
 			}}}
-			if got := podOf(pod, &appsv1.StatefulSet{}).LostData; got != c.want {
+			if got := ReadPod(pod, &appsv1.StatefulSet{}).LostData; got != c.want {
 				t.Errorf("lost: %q", got)
 			}
 		})
@@ -64,8 +64,30 @@ func TestAPodFailsOnceKubernetesReportsWhy(t *testing.T) {
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := podOf(&corev1.Pod{Status: c.status}, &appsv1.StatefulSet{}).Fails; got != c.want {
+			if got := ReadPod(&corev1.Pod{Status: c.status}, &appsv1.StatefulSet{}).Fails; got != c.want {
 				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+func TestAMemberSaysWhyItCannotStartWithTheBackup(t *testing.T) {
+	started := true
+	ended := &corev1.ContainerStateTerminated{ExitCode: launcher.ExitUnusable, Message: launcher.Unusable + "no room"}
+	for _, c := range []struct {
+		name   string
+		status corev1.ContainerStatus
+		ended  *corev1.ContainerStateTerminated
+		want   string
+	}{
+		{"why", corev1.ContainerStatus{}, ended, "no room"},
+		{"nothing once it has started", corev1.ContainerStatus{Started: &started}, ended, ""},
+		{"nothing if it ended otherwise", corev1.ContainerStatus{}, &corev1.ContainerStateTerminated{ExitCode: launcher.ExitDataLost}, ""},
+		{"nothing if it has not ended", corev1.ContainerStatus{}, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := unusableBackup(c.status, c.ended); got != c.want {
+				t.Errorf("got %q", got)
 			}
 		})
 	}

@@ -1,0 +1,54 @@
+package children
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
+)
+
+// ReadPod is what the plan needs to know of a pod of a StatefulSet.
+func ReadPod(pod *corev1.Pod, set *appsv1.StatefulSet) membership.Pod {
+	p := membership.Pod{
+		UID: pod.UID, Address: pod.Status.PodIP, Permit: pod.Annotations[config.AnnotationPermit], Deleting: !pod.DeletionTimestamp.IsZero(),
+		Outdated: converge.IsOutdated(pod, set),
+		Ready: slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		}),
+	}
+	p.Fails = conditions.FirstFailure([]corev1.Pod{*pod}) != ""
+	p.Image = parts.RunningImage(pod.Spec.Containers, config.AppName, "")
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.Name != config.AppName {
+			continue
+		}
+		p.Stopped = c.State.Running == nil
+		p.HasRun = config.HasRun(c)
+		// The kubelet starts it again and again: until a server has started in it, its last end counts.
+		ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
+		if ended != nil && !ptr.Deref(c.Started, false) && ended.ExitCode == launcher.ExitDataLost {
+			p.LostData, _ = strings.CutPrefix(ended.Message, launcher.DataLost)
+		}
+		p.Unusable = unusableBackup(c, ended)
+	}
+	return p
+}
+
+// unusableBackup says why a member could not start with the backup that its permit names, until it has started.
+func unusableBackup(c corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) string {
+	if ended == nil || ptr.Deref(c.Started, false) || ended.ExitCode != launcher.ExitUnusable {
+		return ""
+	}
+	return cmp.Or(untrusted.Sanitize(strings.TrimPrefix(ended.Message, launcher.Unusable)), "it does not say why")
+}
