@@ -1,7 +1,7 @@
 // Package etcd reconciles EtcdClusters.
 //
-// A pass has six steps: read.go reads the API server; observe.go looks at the servers; internal/membership/plan.go decides; act.go
-// acts; pass.go applies what follows; report.go sets the status. internal/wire has the protocol of the servers.
+// A pass has six steps: read.go reads the API server; internal/fleet looks at the servers; internal/membership/plan.go decides;
+// internal/fleet acts; pass.go applies what follows; report.go sets the status. internal/wire has the protocol of the servers.
 package etcd
 
 import (
@@ -74,7 +74,7 @@ func (r *Reconciler) reconcile(ctx context.Context, cluster *databasev1alpha1.Et
 		return p.recheck(), err
 	}
 	p.look(ctx)
-	defer p.close()
+	defer p.fleet.Close()
 	p.plan()
 	if err := p.act(ctx); err != nil {
 		return ctrl.Result{}, err

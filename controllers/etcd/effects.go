@@ -3,7 +3,6 @@ package etcd
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -14,66 +13,33 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fleet"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// effects are what a step depends on besides the servers. A test that simulates these and the servers controls every decision
-// about the members.
-type effects interface {
-	// save writes the object's status, if no one has changed the object since it was read, and leaves the server's answer in
-	// the object.
-	save(ctx context.Context) error
-	// deletePod deletes exactly the pod that was looked at; asSeen, only if nothing about it has changed since, else it returns
-	// errPodChanged.
-	deletePod(ctx context.Context, name string, asSeen bool) error
-	// evictPod does the same if the budget has one to spare; else it returns errNoneToSpare, or an evictionBlockedError.
-	evictPod(ctx context.Context, name string) error
-	// writePermit writes on a pod that it may start, and how, if its volume is that of the claim that was looked at. The claim then
-	// says that it has data.
-	writePermit(ctx context.Context, name, permit string, claim types.UID) error
-	// createFetchPod makes the pod that fetches the backup which the cluster starts with. One of ours that is there is taken.
-	createFetchPod(ctx context.Context, s membership.Situation, source types.UID) error
-	// deleteFetchPod deletes exactly the one that was looked at.
-	deleteFetchPod(ctx context.Context, pod types.UID) error
-	// confirmRequest returns errWithdrawn if an EtcdRestore may not start any more. It asks the API server.
-	confirmRequest(ctx context.Context, request types.UID) error
-	// readBackups asks the API server for the EtcdBackups in the namespace.
-	readBackups(ctx context.Context) ([]membership.Backup, error)
-	// createUpgradeBackup makes an EtcdBackup without a schedule, into the store of another. One of ours that is there is taken.
-	createUpgradeBackup(ctx context.Context, name, like string) error
-	// deleteUpgradeBackup deletes exactly the EtcdBackup that was looked at.
-	deleteUpgradeBackup(ctx context.Context, name string) error
-	// newID names a data directory or a cluster as no other.
-	newID() string
-}
-
 // apiEffects has the effects on a real API server.
 type apiEffects struct {
-	*pass
+	*object
 	saveStatus converge.SaveStatus
 	unsaved    bool // the object holds what is not known to be saved
 }
 
-func (a *apiEffects) save(ctx context.Context) error {
+func (a *apiEffects) Save(ctx context.Context) error {
 	err := a.saveStatus(ctx)
 	a.unsaved = err != nil
 	return err
 }
 
-func (*apiEffects) newID() string { return strings.ToLower(rand.Text()) }
+func (*apiEffects) NewID() string { return strings.ToLower(rand.Text()) }
 
-// errPodChanged says that a pod is not as it was when its deletion was decided: it may have started.
-var errPodChanged = errors.New("the pod has changed since the operator looked at it: looking again")
-
-func (a *apiEffects) deletePod(ctx context.Context, name string, asSeen bool) error {
+func (a *apiEffects) DeletePod(ctx context.Context, name string, asSeen bool) error {
 	return a.removePod(name, func(pod *corev1.Pod, exactly metav1.Preconditions) error {
 		if !asSeen {
 			exactly.ResourceVersion = nil
 		}
 		err := a.Delete(ctx, pod, ctrlclient.Preconditions(exactly))
 		if asSeen && apierrors.IsConflict(err) {
-			return errPodChanged
+			return fleet.ErrPodChanged
 		}
 		return err
 	})
@@ -90,12 +56,12 @@ func (a *apiEffects) removePod(name string, remove func(*corev1.Pod, metav1.Prec
 			ResourceVersion: &a.in.pods[i].ResourceVersion})); err != nil {
 			return err
 		}
-		a.known.noteDeleted(a.in.pods[i].UID, a.clock.Now())
+		a.known.deleted.note(a.in.pods[i].UID, a.clock.Now())
 	}
 	return nil
 }
 
-func (a *apiEffects) writePermit(ctx context.Context, name, permit string, claim types.UID) error {
+func (a *apiEffects) WritePermit(ctx context.Context, name, permit string, claim types.UID) error {
 	if err := a.markClaim(ctx, name, claim); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fleet"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
@@ -25,7 +26,7 @@ func TestWhatWasNotSavedIsKnown(t *testing.T) {
 	var refusal error
 	a := &apiEffects{saveStatus: func(context.Context) error { return refusal }}
 	for _, err := range []error{nil, errors.New("conflict"), nil} {
-		if refusal = err; !errors.Is(a.save(t.Context()), err) || a.unsaved != (err != nil) {
+		if refusal = err; !errors.Is(a.Save(t.Context()), err) || a.unsaved != (err != nil) {
 			t.Errorf("saved with %v: unsaved is %t", err, a.unsaved)
 		}
 	}
@@ -49,10 +50,10 @@ func TestAPodIsEvictedOnlyIfTheBudgetSparesIt(t *testing.T) {
 			return nil
 		}}).Build()
 		a := effectsOn(api, builders.EtcdCluster("a").Build(), pod)
-		if err := a.evictPod(t.Context(), "a-2"); errors.Is(err, errNoneToSpare) == spares || isWaiting(err) == spares {
+		if err := a.EvictPod(t.Context(), "a-2"); errors.Is(err, fleet.ErrNoneToSpare) == spares {
 			t.Errorf("the budget spares it: %t, and the answer is %v", spares, err)
 		}
-		if asked != "p2" || a.known.wasDeleted("p2", time.Unix(0, 0)) != spares {
+		if asked != "p2" || a.known.deleted.has("p2", time.Unix(0, 0)) != spares {
 			t.Errorf("pod %q was asked for, and it is taken for gone: %t", asked, !spares)
 		}
 	}
@@ -73,10 +74,10 @@ func TestAClaimShowsThatItHasData(t *testing.T) {
 		}
 		return formerData(map[string]*corev1.PersistentVolumeClaim{"a-0": &claim})
 	}
-	if err := a.writePermit(t.Context(), "a-0", "permit", "former"); err == nil || len(has()) > 0 {
+	if err := a.WritePermit(t.Context(), "a-0", "permit", "former"); err == nil || len(has()) > 0 {
 		t.Errorf("another claim: %v, %v", err, has())
 	}
-	if err := a.writePermit(t.Context(), "a-0", "permit", "c0"); err != nil || !slices.Equal(has(), []string{"data-a-0"}) {
+	if err := a.WritePermit(t.Context(), "a-0", "permit", "c0"); err != nil || !slices.Equal(has(), []string{"data-a-0"}) {
 		t.Errorf("%v, %v", err, has())
 	}
 }

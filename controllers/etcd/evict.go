@@ -17,8 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fleet"
 )
 
 const (
@@ -31,27 +30,14 @@ const (
 	maxBudgets = 500
 )
 
-// errNoneToSpare says that the budget spares no pod now: one is going already, or is not ready.
-var errNoneToSpare = errors.New("the PodDisruptionBudget spares no pod yet")
-
-// evictionBlockedError says that budgets keep a pod from being recreated, and that time alone does not end it.
-type evictionBlockedError struct{ text string }
-
-func (e *evictionBlockedError) Error() string { return e.text }
-
-// step says so to people.
-func (e *evictionBlockedError) step() membership.Step {
-	return membership.Step{Do: membership.Block, Reason: commonv1.ReasonEvictionBlocked, Message: e.text, RequeueAfter: refusalGap / 3}
-}
-
-func (a *apiEffects) evictPod(ctx context.Context, name string) error {
+func (a *apiEffects) EvictPod(ctx context.Context, name string) error {
 	return a.removePod(name, func(pod *corev1.Pod, exactly metav1.Preconditions) error {
 		exactly.ResourceVersion = nil
 		err := a.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &exactly}})
 		switch {
 		case apierrors.IsTooManyRequests(err): // the reply that a drain gets, too
-			if a.known.noteRefusal(*exactly.UID, a.clock.Now()) < evictionPatience {
-				return errNoneToSpare
+			if a.known.refusals.note(*exactly.UID, a.clock.Now()) < evictionPatience {
+				return fleet.ErrNoneToSpare
 			}
 			return a.refusedForLong(ctx, name)
 		case isServerError(err):
@@ -78,10 +64,10 @@ func (a *apiEffects) severalBudgets(ctx context.Context, pod string, refusal err
 		return refusal
 	}
 	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == a.cluster.Name })
-	return &evictionBlockedError{fmt.Sprintf(
+	return blockedEviction(
 		"PodDisruptionBudgets %s choose pod %s, and Kubernetes evicts no pod that more than one of them chooses, so it cannot be recreated: "+
 			"delete %s, or have them choose other pods; the operator's own, %s, keeps the majority",
-		strings.Join(names, ", "), pod, strings.Join(others, ", "), a.cluster.Name)}
+		strings.Join(names, ", "), pod, strings.Join(others, ", "), a.cluster.Name)
 }
 
 // refusedForLong says which budget spares a pod for longer than it takes Kubernetes to count.
@@ -91,13 +77,18 @@ func (a *apiEffects) refusedForLong(ctx context.Context, pod string) error {
 		return err
 	}
 	if len(names) == 0 { // it was deleted meanwhile
-		return errNoneToSpare
+		return fleet.ErrNoneToSpare
 	}
-	return &evictionBlockedError{fmt.Sprintf(
+	return blockedEviction(
 		"PodDisruptionBudget %s has not spared pod %s for more than %s, so it cannot be recreated, although all members are healthy: "+
 			"kubectl describe poddisruptionbudget says which pods it counts; repair those that are not ready, and see that kube-controller-manager "+
 			"runs; or delete the pod",
-		strings.Join(names, ", "), pod, evictionPatience)}
+		strings.Join(names, ", "), pod, evictionPatience)
+}
+
+// blockedEviction is the error that says so.
+func blockedEviction(format string, values ...any) error {
+	return &fleet.EvictionBlockedError{Message: fmt.Sprintf(format, values...), RetryAfter: refusalGap / 3}
 }
 
 // budgetsOf returns the names of the budgets that choose a pod, in order. It asks the API server, as the cache keeps no more than
@@ -128,9 +119,8 @@ type refusals struct {
 	first, last time.Time
 }
 
-// noteRefusal notes that a budget has refused a pod, and returns for how long it does.
-func (o *objectMemory) noteRefusal(pod types.UID, now time.Time) time.Duration {
-	r := &o.refusals
+// note that a budget has refused a pod. It returns for how long it does.
+func (r *refusals) note(pod types.UID, now time.Time) time.Duration {
 	if r.pod != pod || now.Sub(r.last) > refusalGap {
 		*r = refusals{pod: pod, first: now}
 	}

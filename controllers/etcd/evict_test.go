@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fleet"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
@@ -79,7 +80,7 @@ func TestAnEvictionThatIsBlockedIsExplained(t *testing.T) {
 			var err error
 			for _, at := range c.asked {
 				clock.SetTime(time.Unix(0, 0).Add(at))
-				got, err = outcome(evict, a.evictPod(t.Context(), "a-2"))
+				got, err = fleet.Outcome(evict, a.EvictPod(t.Context(), "a-2"))
 			}
 			if failed := c.want.Do == ""; failed != (err != nil) || failed && !strings.Contains(err.Error(), c.says) {
 				t.Fatalf("got %v", err)
@@ -88,7 +89,7 @@ func TestAnEvictionThatIsBlockedIsExplained(t *testing.T) {
 				got.RequeueAfter == 0) {
 				t.Errorf("got %+v", got)
 			}
-			if a.known.wasDeleted("p2", clock.Now()) {
+			if a.known.deleted.has("p2", clock.Now()) {
 				t.Error("the pod is taken for gone")
 			}
 		})

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,22 +26,36 @@ const (
 // nodeMaxAge is how long the word of a node counts. A node is found not Ready after 40 s of silence, so this adds little.
 const nodeMaxAge = 5 * time.Second
 
+// nodeLimit bounds the question for a node.
+const nodeLimit = 800 * time.Millisecond
+
 // seenNode is what a node said, and when it was asked.
 type seenNode struct {
 	word nodeWord
 	at   time.Time
 }
 
+// nodes are what nodes said when they were asked last, by their names.
+type nodes map[string]seenNode
+
+func (n *nodes) note(name string, seen seenNode) {
+	maps.DeleteFunc(*n, func(_ string, old seenNode) bool { return seen.at.Sub(old.at) >= nodeMaxAge })
+	if *n == nil {
+		*n = nodes{}
+	}
+	(*n)[name] = seen
+}
+
 // provenNeverRan are the pods of which it is proven that no container of etcd was ever started. Nodes are read only for pods that have
 // one and report no start.
-func (p *pass) provenNeverRan(ctx context.Context) map[types.UID]bool {
+func (o *object) provenNeverRan(ctx context.Context) map[types.UID]bool {
 	proven := map[types.UID]bool{}
-	for i := range p.in.pods {
+	for i := range o.in.pods {
 		word := nodeSilent
-		if reportsNoStart(&p.in.pods[i]) {
-			word = p.askNode(ctx, p.in.pods[i].Spec.NodeName)
+		if reportsNoStart(&o.in.pods[i]) {
+			word = o.askNode(ctx, o.in.pods[i].Spec.NodeName)
 		}
-		proven[p.in.pods[i].UID] = neverRan(&p.in.pods[i], word, p.in.pods)
+		proven[o.in.pods[i].UID] = neverRan(&o.in.pods[i], word, o.in.pods)
 	}
 	return proven
 }
@@ -67,15 +82,15 @@ func reportsNoStart(pod *corev1.Pod) bool {
 }
 
 // askNode asks the API server whether a node is Ready; no informer, which would hold all nodes in memory for a question that is rare.
-func (p *pass) askNode(ctx context.Context, name string) nodeWord {
-	now := p.clock.Now()
-	if seen, ok := p.known.node(name); ok && now.Sub(seen.at) < nodeMaxAge {
+func (o *object) askNode(ctx context.Context, name string) nodeWord {
+	now := o.clock.Now()
+	if seen, ok := o.known.nodes[name]; ok && now.Sub(seen.at) < nodeMaxAge {
 		return seen.word
 	}
-	ctx, done := context.WithTimeout(ctx, lookLimit)
+	ctx, done := context.WithTimeout(ctx, nodeLimit)
 	defer done()
 	node := &corev1.Node{}
-	err := p.APIReader.Get(ctx, types.NamespacedName{Name: name}, node)
+	err := o.APIReader.Get(ctx, types.NamespacedName{Name: name}, node)
 	word := nodeSilent
 	switch {
 	case apierrors.IsForbidden(err):
@@ -87,6 +102,6 @@ func (p *pass) askNode(ctx context.Context, name string) nodeWord {
 	}):
 		word = nodeReports
 	}
-	p.known.noteNode(name, seenNode{word, now})
+	o.known.nodes.note(name, seenNode{word, now})
 	return word
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fleet"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
@@ -90,10 +91,10 @@ func TestAPodThatHasChangedStays(t *testing.T) {
 	}
 	a := effectsOn(api, builders.EtcdCluster("a").Build(), seen)
 	a.cluster.Namespace = seen.Namespace
-	if err := a.deletePod(t.Context(), "a-2", true); !errors.Is(err, errPodChanged) || !isWaiting(err) {
+	if err := a.DeletePod(t.Context(), "a-2", true); !errors.Is(err, fleet.ErrPodChanged) {
 		t.Errorf("got %v", err)
 	}
-	if err := a.deletePod(t.Context(), "a-2", false); err != nil {
+	if err := a.DeletePod(t.Context(), "a-2", false); err != nil {
 		t.Errorf("one whose data is elsewhere goes anyway: %v", err)
 	}
 }

@@ -3,74 +3,18 @@ package etcd
 import (
 	"context"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// lookLimit bounds a look at all servers of one object, which are asked at once, and the question for the list of members.
-const lookLimit = 800 * time.Millisecond
-
-// hashLimit bounds the comparison of data. A server reads all of it for that, some hundred MiB in a second, and takes no writes
-// meanwhile anyway.
-const hashLimit = 2500 * time.Millisecond
-
-// server is one etcd server, to look at and to change members by.
-type server interface {
-	Look(ctx context.Context) membership.View
-	LookAtWaiting(ctx context.Context) (membership.View, error)
-	Members(ctx context.Context) ([]membership.ListedMember, error)
-	Alarms(ctx context.Context) ([]membership.Alarm, error)
-	AddLearner(ctx context.Context, peerURL string) (uint64, error)
-	Remove(ctx context.Context, id uint64) error
-	Promote(ctx context.Context, id uint64) error
-	MoveLeader(ctx context.Context, to uint64) error
-	WriteEntries(ctx context.Context, count int) error
-	Compact(ctx context.Context, revision int64) error
-	Defragment(ctx context.Context) error
-	HashData(ctx context.Context) (membership.DataHash, error)
-	LookAtAccess(ctx context.Context, users []wire.User, others bool) (membership.Access, error)
-	AddRole(ctx context.Context) error
-	SetUser(ctx context.Context, user wire.User) error
-	DropUser(ctx context.Context, name string) error
-	RequireLogin(ctx context.Context) error
-	Disarm(ctx context.Context, alarm membership.Alarm) error
-	Close()
-}
-
-// fleet is the world together with the connections to its servers.
-type fleet struct {
-	cluster *databasev1alpha1.EtcdCluster
-	spec    membership.Spec
-	membership.World
-	effects
-	servers map[string]server            // by the member's name
-	usage   map[string]*certificateUsage // likewise, with tls
-}
-
-// situation is what the next decision is made from.
-func (f *fleet) situation() membership.Situation {
-	return membership.Situation{Spec: f.spec, Status: &f.cluster.Status, World: f.World}
-}
-
-func (f *fleet) close() {
-	for _, s := range f.servers {
-		s.Close()
-	}
-}
-
-// look joins what the record, the pods and the servers say. It opens connections to the servers, which close ends.
-func (p *pass) look(ctx context.Context) {
-	f := p.fleet
-	f.servers, f.usage = map[string]server{}, map[string]*certificateUsage{}
+// observe joins what the record and the API server say of the members, by ordinal, with what they say of backups.
+func (o *object) observe(ctx context.Context) membership.World {
+	var w membership.World
 	byName := map[string]*membership.Member{}
 	member := func(name string) *membership.Member {
 		if byName[name] == nil {
@@ -78,55 +22,56 @@ func (p *pass) look(ctx context.Context) {
 		}
 		return byName[name]
 	}
-	if p.cluster.Status.Membership != nil {
-		for i := range p.cluster.Status.Membership.Members {
-			one := &p.cluster.Status.Membership.Members[i]
-			member(one.Name).Record = one
+	if record := o.cluster.Status.Membership; record != nil {
+		for i := range record.Members {
+			member(record.Members[i].Name).Record = &record.Members[i]
 		}
-		if change := p.cluster.Status.Membership.Change; change != nil {
-			member(change.Name) // etcd may list it already
+		if record.Change != nil {
+			member(record.Change.Name) // etcd may list it already
 		}
+	} else {
+		w.FormerData = formerData(o.in.claims)
 	}
-	if p.cluster.Status.Membership == nil {
-		f.FormerData = formerData(p.in.claims)
-	}
-	p.observeRestores()
-	f.Backups = p.backupsOf(p.in.backups)
-	never := p.provenNeverRan(ctx)
-	for i := range p.in.pods {
-		pod := children.ReadPod(&p.in.pods[i], p.in.set)
-		pod.NeverRan = never[p.in.pods[i].UID]
-		pod.Deleting = pod.Deleting || p.known.wasDeleted(pod.UID, p.clock.Now())
-		if claim := p.in.claims[p.in.pods[i].Name]; claim != nil {
-			pod.ClaimUID, pod.ClaimGoes = claim.UID, !claim.DeletionTimestamp.IsZero()
-			pod.VolumeSize = parts.Bytes(*claim.Status.Capacity.Storage())
-		}
-		member(p.in.pods[i].Name).Pod = pod
-		if pod.Address == "" || pod.Permit == "" {
-			continue // nothing was started in it
-		}
-		if server, err := p.open(&p.in.pods[i]); err == nil {
-			f.servers[p.in.pods[i].Name] = server
-		} else {
-			log.FromContext(ctx).Error(err, "opening a connection", "member", p.in.pods[i].Name)
-		}
+	never := o.provenNeverRan(ctx)
+	for i := range o.in.pods {
+		pod := o.podOf(&o.in.pods[i])
+		pod.NeverRan = never[pod.UID]
+		member(o.in.pods[i].Name).Pod = pod
 	}
 	for _, m := range byName {
-		f.Members = append(f.Members, *m)
+		w.Members = append(w.Members, *m)
 	}
-	f.sortMembers()
-	f.lookAtServers(ctx, p.cluster.Status.Membership)
-	f.readList(ctx)
-	f.CompactedLately = p.known.compactedLately(p.clock.Now())
-	if !f.Listed {
-		f.lookAtWaiting(ctx, p.cluster.Status.Membership)
+	w.SortMembers()
+	o.observeRestores(&w)
+	w.Backups = o.backupsOf(o.in.backups)
+	return w
+}
+
+// podOf is what the plan needs to know of a member's pod and its volume.
+func (o *object) podOf(pod *corev1.Pod) membership.Pod {
+	p := children.ReadPod(pod, o.in.set)
+	p.Deleting = p.Deleting || o.known.deleted.has(pod.UID, o.clock.Now())
+	if claim := o.in.claims[pod.Name]; claim != nil {
+		p.ClaimUID, p.ClaimGoes = claim.UID, !claim.DeletionTimestamp.IsZero()
+		p.VolumeSize = parts.Bytes(*claim.Status.Capacity.Storage())
 	}
-	if f.HasCorruptAlarm() {
-		f.hashData(ctx)
+	return p
+}
+
+// observeRestores finds which EtcdRestore may start, and what the pods of backups are for.
+func (o *object) observeRestores(w *membership.World) {
+	current := membership.Situation{Spec: o.spec, Status: &o.cluster.Status}.Source()
+	w.Request = membership.NextRequest(&o.cluster.Status, o.in.requests, o.clock.Now())
+	for i := range o.in.fetches {
+		w.AssignFetch(o.fetchOf(&o.in.fetches[i]), current)
 	}
-	if f.spec.RequiresLogin {
-		p.lookAtAccess(ctx)
-	}
+}
+
+// fetchOf is what the plan needs to know of the pod of a backup.
+func (o *object) fetchOf(pod *corev1.Pod) membership.Fetch {
+	f := children.ReadFetch(pod)
+	f.Deleting = f.Deleting || o.known.deleted.has(pod.UID, o.clock.Now())
+	return f
 }
 
 // formerData are the names of the claims that a member has started on.

@@ -8,9 +8,10 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fleet"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/command"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -20,17 +21,11 @@ import (
 
 // pass is one pass over one EtcdCluster. Its steps are read, look, plan, act, apply and report, in this order.
 type pass struct {
-	*Reconciler
-	// fleet has the object and its spec from the start, and the connections to the servers and what they say. look fills it in.
-	*fleet
-	// known is what earlier passes over the object have left.
-	known *objectMemory
-	// in is what the API server has of the object. read fills it in.
-	in inputs
-	// wanted is the login that applications are to have, with auth, before the pass acts. look fills it in.
-	wanted config.Login
-	// outside has the effects of the step besides those on the servers. read fills it in.
-	outside *apiEffects
+	*object
+	// effects are those of the step besides those on the servers. read fills them in.
+	effects *apiEffects
+	// fleet has the members as servers. look fills it in.
+	fleet *fleet.Fleet
 	// step is what is to be done. plan fills it in; act replaces it when the step must wait or is blocked.
 	step membership.Step
 	// readsOnly says that the pass neither acts nor writes children. plan fills it in.
@@ -47,9 +42,23 @@ type pass struct {
 	recheckPods time.Duration
 }
 
+// recheck is when to read again after an error, which time alone may end.
+func (p *pass) recheck() ctrl.Result {
+	return ctrl.Result{RequeueAfter: p.in.certificates.RecheckAfter}
+}
+
+// look joins what was read with what the servers say. It opens connections to them, which Close of the fleet ends.
+func (p *pass) look(ctx context.Context) {
+	p.fleet = &fleet.Fleet{Cluster: p.cluster, Spec: p.spec, World: p.observe(ctx),
+		Effects: p.effects, Memory: &p.known.members, Clock: p.clock,
+		Certificates: p.in.certificates, Logins: p.in.logins}
+	p.fleet.Open(ctx, p.in.pods)
+	p.fleet.Look(ctx)
+}
+
 // plan decides what to do from what was read and seen. What is lost must be restored before anything is written.
 func (p *pass) plan() {
-	p.step = p.situation().Plan()
+	p.step = p.fleet.Situation().Plan()
 	p.readsOnly = p.in.lost != nil || p.changesNothing()
 	if p.in.lost != nil {
 		p.step = *p.in.lost
@@ -61,11 +70,11 @@ func (p *pass) act(ctx context.Context) error {
 	if p.readsOnly {
 		return nil
 	}
-	err := command.AsLeader(ctx, p.IsLeader, p.execute)
-	if p.outside.unsaved || errors.Is(err, command.ErrNotLeading) {
+	err := command.AsLeader(ctx, p.IsLeader, func(ctx context.Context) error { return p.fleet.Act(ctx, p.step) })
+	if p.effects.unsaved || errors.Is(err, command.ErrNotLeading) {
 		return fmt.Errorf("%s: %w", p.step.Phrase(), err)
 	}
-	p.step, p.failed = outcome(p.step, err)
+	p.step, p.failed = fleet.Outcome(p.step, err)
 	return nil
 }
 
@@ -85,13 +94,13 @@ func (p *pass) apply(ctx context.Context) error {
 	err = errors.Join(p.failed, err)
 	if !p.cluster.Spec.Paused {
 		p.reportPeers(ctx, observed)
-		err = errors.Join(err, p.writePermits(ctx))
+		err = errors.Join(err, p.fleet.WritePermits(ctx))
 	}
 	found, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", p.cluster.Name)
 	p.set = cmp.Or(found, &appsv1.StatefulSet{})
-	err = errors.Join(err, p.settleClaims(ctx, cmp.Or(found, p.in.set)))
+	err = errors.Join(err, p.settleClaims(ctx, p.fleet.Situation(), cmp.Or(found, p.in.set)))
 	var growthErr, checkErr error
-	p.growth, growthErr = p.growVolumes(ctx)
+	p.growth, growthErr = p.growVolumes(ctx, p.fleet.Situation().MayOrphanPods(p.step))
 	if !p.cluster.Spec.Paused {
 		p.recheckPods, checkErr = p.CheckPods(ctx, p.cluster, p.set, p.in.pods, p.clock.Now())
 	}
@@ -104,13 +113,24 @@ func (p *pass) childInputs() children.Inputs {
 	version, _ := membership.ParseVersion(p.cluster.Status.TargetVersion) // it is set when there is a record; without one there are no pods
 	in := children.Inputs{Cluster: p.cluster, Spec: p.spec, Image: p.cluster.Status.TargetImage, Version: version,
 		LauncherImage: parts.RunningImage(template.Spec.InitContainers, "launcher", p.LauncherImage),
-		Pods:          p.situation().DesiredPods(),
-		Peers:         p.in.peers, Identity: p.nextIdentity(),
-		Logins:      p.nextLogins(),
+		Pods:          p.fleet.Situation().DesiredPods(),
+		Peers:         p.in.peers, Identity: p.fleet.NextIdentity(),
+		Logins:      p.fleet.NextLogins(),
 		RestartedAt: template.Annotations[parts.AnnotationRestartedAt], OperatorNamespace: p.Account.Namespace}
 	if record := p.cluster.Status.Membership; record != nil {
 		in.InitialVersion = record.InitialVersion
 	}
 	in.Defaults = children.ChooseDefaults(in, converge.StatefulSetWorkload(p.in.set, p.in.pods, p.PodRefusal(p.cluster)))
 	return in
+}
+
+// changesNothing reports whether the pass only reads: the object is paused, or there is no cluster and none is being formed.
+func (p *pass) changesNothing() bool {
+	return p.cluster.Spec.Paused || p.cluster.Status.Membership == nil && p.step.Do != membership.Form && !p.step.Fetches
+}
+
+// fetchesOnly reports whether nothing is to be there but what the pod of a backup needs: by what the pass has read there is no member
+// yet. It saves nothing, so it may have read what is older than another's write.
+func (p *pass) fetchesOnly() bool {
+	return p.cluster.Status.Membership == nil && p.step.Fetches && !p.cluster.Spec.Paused
 }

@@ -3,46 +3,26 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
-
-// inputs are what the API server has of an object, by the caches.
-type inputs struct {
-	set      *appsv1.StatefulSet // empty when there is none or it is not ours
-	pods     []corev1.Pod
-	fetches  []corev1.Pod                             // that have fetched backups
-	requests []databasev1alpha1.EtcdRestore           // of this cluster, the oldest first
-	backups  []databasev1alpha1.EtcdBackup            // in the namespace, by name
-	claims   map[string]*corev1.PersistentVolumeClaim // by the pod's name
-	// peers are the certificates to publish now; peersChange says why they are others than before.
-	peers       config.PeerCertificates
-	peersChange string
-	// lost says what must be repaired before anything is written; nil if there is nothing.
-	lost *membership.Step
-	// certificates are those that clients are shown, with tls.
-	certificates pki.Certificates
-	// logins are who may log in, with auth.
-	logins config.Logins
-}
 
 // read reads what the API server has of the object, once. It returns a pass also with an error.
 func (r *Reconciler) read(ctx context.Context, cluster *databasev1alpha1.EtcdCluster, save converge.SaveStatus) (*pass, error) {
-	p := &pass{Reconciler: r, known: r.memory.Of(cluster),
-		fleet: &fleet{cluster: cluster, spec: config.Resolve(cluster, &appsv1.StatefulSet{}, r.DefaultImages)}}
-	p.outside = &apiEffects{pass: p, saveStatus: save}
-	p.effects = p.outside
+	p := &pass{object: &object{Reconciler: r, cluster: cluster, spec: config.Resolve(cluster, &appsv1.StatefulSet{}, r.DefaultImages),
+		known: r.memory.Of(cluster)}}
+	p.effects = &apiEffects{object: p.object, saveStatus: save}
 	if err := p.readInputs(ctx); err != nil {
 		return p, err
 	}
@@ -50,68 +30,57 @@ func (r *Reconciler) read(ctx context.Context, cluster *databasev1alpha1.EtcdClu
 	return p, nil
 }
 
-// recheck is when to read again after an error, which time alone may end.
-func (p *pass) recheck() ctrl.Result {
-	return ctrl.Result{RequeueAfter: p.in.certificates.RecheckAfter}
-}
-
-func (p *pass) readInputs(ctx context.Context) (err error) {
-	in := &p.in
+// readInputs fills in what the object has from the API server.
+func (o *object) readInputs(ctx context.Context) (err error) {
+	in := &o.in
 	var isCopied bool
-	if in.certificates, isCopied, err = p.readCertificates(ctx); err != nil { // first: without them no member can be asked
+	if in.certificates, isCopied, err = o.readCertificates(ctx); err != nil { // first: without them no member can be asked
 		return err
 	}
-	if in.logins, err = p.readLogins(ctx); err != nil {
+	if in.logins, err = o.readLogins(ctx); err != nil {
 		return err
 	}
-	if in.set, err = p.GetStatefulSet(ctx, p.cluster); err != nil {
+	if in.set, err = o.GetStatefulSet(ctx, o.cluster); err != nil {
 		return err
 	}
-	if in.pods, err = p.listPods(ctx); err != nil {
+	if in.pods, err = o.listPods(ctx); err != nil {
 		return err
 	}
 	in.recallTemplate()
-	if in.fetches, err = p.listFetchPods(ctx); err != nil {
+	if in.fetches, err = o.listFetchPods(ctx); err != nil {
 		return err
 	}
-	if in.requests, err = p.listRequests(ctx); err != nil {
+	if in.requests, err = o.listRequests(ctx); err != nil {
 		return err
 	}
-	if in.backups, err = listBackups(ctx, p.Client, p.cluster.Namespace); err != nil {
+	if in.backups, err = listBackups(ctx, o.Client, o.cluster.Namespace); err != nil {
 		return err
 	}
-	if in.claims, err = converge.ListClaims(ctx, p.Client, ctrlclient.ObjectKeyFromObject(p.cluster), config.AppName,
+	if in.claims, err = converge.ListClaims(ctx, o.Client, ctrlclient.ObjectKeyFromObject(o.cluster), config.AppName,
 		config.DataVolume); err != nil {
 		return err
 	}
 	if !isCopied {
-		in.lost = config.CertificatesLost(p.spec, in.pods, in.certificates.Published, p.clock.Now())
+		in.lost = config.CertificatesLost(o.spec, in.pods, in.certificates.Published, o.clock.Now())
 	}
-	in.peers, in.peersChange, err = p.peerCertificates(ctx)
+	in.peers, in.peersChange, err = o.peerCertificates(ctx)
 	if errors.Is(err, config.ErrTrustLost) {
-		in.lost, err = config.TrustLost(p.spec), nil // it is reported
+		in.lost, err = config.TrustLost(o.spec), nil // it is reported
 	}
 	return err
 }
 
-// recallTemplate has the pods of a StatefulSet that is being recreated say what it was made from.
-func (i *inputs) recallTemplate() {
-	if i.set.UID == "" && len(i.pods) > 0 {
-		i.set.Spec.Template = converge.TemplateOf(&i.pods[0])
-	}
-}
-
 // listPods returns the pods of the members: those of the StatefulSet, and those that a recreated one is yet to take back. Others under
 // our labels are no members'.
-func (p *pass) listPods(ctx context.Context) ([]corev1.Pod, error) {
-	all, err := p.ListPods(ctx, p.cluster, config.AppName)
+func (o *object) listPods(ctx context.Context) ([]corev1.Pod, error) {
+	all, err := o.ListPods(ctx, o.cluster, config.AppName)
 	var own []corev1.Pod
 	for _, pod := range all {
 		ordinal := membership.Ordinal(pod.Name)
-		if ordinal < 0 || pod.Name != p.spec.MemberName(ordinal) {
+		if ordinal < 0 || pod.Name != o.spec.MemberName(ordinal) {
 			continue
 		}
-		if owner := metav1.GetControllerOf(&pod); owner == nil || owner.UID == p.in.set.UID || p.isRecorded(&pod) {
+		if owner := metav1.GetControllerOf(&pod); owner == nil || owner.UID == o.in.set.UID || o.isRecorded(&pod) {
 			own = append(own, pod)
 		}
 	}
@@ -120,15 +89,32 @@ func (p *pass) listPods(ctx context.Context) ([]corev1.Pod, error) {
 
 // isRecorded reports whether a pod was permitted to start as the member that is recorded under its name. Such a pod is the member's,
 // whatever owner the cache names.
-func (p *pass) isRecorded(pod *corev1.Pod) bool {
+func (o *object) isRecorded(pod *corev1.Pod) bool {
 	permit, permitted := membership.ParsePermit(pod.Annotations[config.AnnotationPermit])
-	return permitted && permit.Pod == string(pod.UID) && p.cluster.Status.Membership != nil &&
-		slices.ContainsFunc(p.cluster.Status.Membership.Members, func(one databasev1alpha1.EtcdRecordedMember) bool {
-			return one.Name == pod.Name && one.DataID == permit.Data
+	return permitted && permit.Pod == string(pod.UID) && o.cluster.Status.Membership != nil &&
+		slices.ContainsFunc(o.cluster.Status.Membership.Members, func(member databasev1alpha1.EtcdRecordedMember) bool {
+			return member.Name == pod.Name && member.DataID == permit.Data
 		})
 }
 
-// allPods are those of the members and of backups.
-func (i *inputs) allPods() []corev1.Pod {
-	return slices.Concat(i.fetches, i.pods)
+// listFetchPods returns the pods of backups, from the cache, but for those that are not ours.
+func (o *object) listFetchPods(ctx context.Context) ([]corev1.Pod, error) {
+	all, err := o.ListPods(ctx, o.cluster, config.FetchAppName)
+	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, o.cluster) }), err
+}
+
+// listRequests returns the EtcdRestores of a cluster, from the cache, the oldest first.
+func (o *object) listRequests(ctx context.Context) ([]databasev1alpha1.EtcdRestore, error) {
+	var list databasev1alpha1.EtcdRestoreList
+	if err := o.List(ctx, &list, ctrlclient.InNamespace(o.cluster.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing EtcdRestores: %w", err)
+	}
+	own := slices.DeleteFunc(list.Items, func(r databasev1alpha1.EtcdRestore) bool { return r.Spec.ClusterName != o.cluster.Name })
+	slices.SortFunc(own, func(a, b databasev1alpha1.EtcdRestore) int {
+		if byAge := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); byAge != 0 {
+			return byAge
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return own, nil
 }

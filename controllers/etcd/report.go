@@ -30,8 +30,8 @@ func (p *pass) report(ctx context.Context, err error) (ctrl.Result, error) {
 
 // updateStatus sets the status: what was seen, what was just written, and what comes next.
 func (p *pass) updateStatus() ctrl.Result {
-	now, s := p.clock.Now(), p.situation()
-	p.known.noteAccess(p.World, now)
+	now, s := p.clock.Now(), p.fleet.Situation()
+	p.known.members.NoteAccess(p.fleet.World, now)
 	p.cluster.Status = p.known.history.Report(p.statusInputs(), now)
 	return ctrl.Result{RequeueAfter: converge.Soonest(cmp.Or(p.step.RequeueAfter, restInterval), p.in.certificates.RecheckAfter,
 		p.in.logins.RecheckAfter(s.Login(), now))}
@@ -39,7 +39,7 @@ func (p *pass) updateStatus() ctrl.Result {
 
 // statusInputs are what the status is made from.
 func (p *pass) statusInputs() status.Inputs {
-	return status.Inputs{Cluster: p.cluster, Situation: p.situation(), Next: p.step, Set: p.set, Pods: p.in.allPods(),
+	return status.Inputs{Cluster: p.cluster, Situation: p.fleet.Situation(), Next: p.step, Set: p.set, Pods: p.in.allPods(),
 		Refusal: p.PodRefusal(p.cluster), Growth: p.growth, Certificates: p.in.certificates,
-		Lagging: p.lagging(p.in.certificates.Published), Logins: p.in.logins}
+		Lagging: p.fleet.Lagging(p.in.certificates.Published), Logins: p.in.logins}
 }

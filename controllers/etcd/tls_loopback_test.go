@@ -2,13 +2,13 @@ package etcd
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +23,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fleet"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
@@ -75,24 +77,25 @@ func startSecured(t *testing.T, e *databasev1alpha1.EtcdCluster, dir string) *ex
 	return etcd
 }
 
-// asOperator looks at the member as the operator does with that identity. It returns whether the member answers, and what is known
-// of its certificates.
-func asOperator(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity) (answers bool, usage *certificateUsage) {
+// asOperator looks at the member as the operator does with that identity. It returns whether the member answers, and the connections,
+// which know what it shows.
+func asOperator(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity) (answers bool, seen *fleet.Fleet) {
 	t.Helper()
-	p := passAt(time.Now(), &fleet{cluster: e, spec: config.Resolve(e, &appsv1.StatefulSet{}, nil), usage: map[string]*certificateUsage{}})
-	p.clock = clock.RealClock{}
-	p.in.certificates.Published = i
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "e-0"}, Status: corev1.PodStatus{PodIP: securedAddress}}
-	server, err := p.open(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	ctx, done := context.WithTimeout(t.Context(), lookLimit)
-	defer done()
-	view := server.Look(ctx)
-	return view.Answered && view.Leader != 0 && view.ClusterVersion != "", p.usage["e-0"]
+	spec := config.Resolve(e, &appsv1.StatefulSet{}, nil)
+	pod := membership.Pod{Address: securedAddress, Permit: "permit"}
+	f := &fleet.Fleet{Cluster: e, Spec: spec, Certificates: pki.Certificates{Published: i}, Memory: &fleet.Memory{}, Clock: clock.RealClock{},
+		World: membership.World{Members: []membership.Member{{Name: "e-0", Pod: pod}}}}
+	f.Open(t.Context(), []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "e-0",
+		Annotations: map[string]string{config.AnnotationClientAuthorities: config.ClientAuthorities(spec, i)}},
+		Status: corev1.PodStatus{PodIP: securedAddress}}})
+	defer f.Close()
+	f.Look(t.Context())
+	view := f.Members[0].View
+	return view.Answered && view.Leader != 0 && view.ClusterVersion != "", f
 }
+
+// shows reports whether a member was seen to show that certificate.
+func shows(f *fleet.Fleet, i pki.Identity) bool { return !slices.Contains(f.Lagging(i), "e-0") }
 
 // awaitAnswer returns when the member answers the operator with that identity.
 func awaitAnswer(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity) {
@@ -126,7 +129,7 @@ func statusByJSON(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity)
 	return string(text)
 }
 
-// The steps of nextIdentity stand on this: etcd reads what it shows to clients at each handshake, and whom it trusts only when it
+// The steps of NextIdentity stand on this: etcd reads what it shows to clients at each handshake, and whom it trusts only when it
 // starts.
 func TestEtcdShowsARenewedCertificateToClients(t *testing.T) {
 	e, dir := fixture.Secured(databasev1alpha1.EtcdClientAuthRequired), t.TempDir()
@@ -147,8 +150,8 @@ func TestEtcdShowsARenewedCertificateToClients(t *testing.T) {
 	}
 
 	write(renewed)
-	answers, usage := asOperator(t, e, first)
-	if !answers || !usage.isOf(renewed, "") {
+	answers, seen := asOperator(t, e, first)
+	if !answers || !shows(seen, renewed) {
 		t.Error("it does not show the renewed certificate")
 	}
 
@@ -184,11 +187,11 @@ func TestEtcdAsksForCertificatesOnlyWhereTheSpecDoes(t *testing.T) {
 			}
 			startSecured(t, e, dir)
 			awaitAnswer(t, e, i)
-			answers, usage := asOperator(t, e, stranger)
+			answers, seen := asOperator(t, e, stranger)
 			if answers != welcome {
 				t.Errorf("a client without a certificate of the authority is served: %v", answers)
 			}
-			if !usage.isOf(i, "") {
+			if !shows(seen, i) {
 				t.Error("what it shows is not known: an operator whose certificate has expired could never show another authority's")
 			}
 		})

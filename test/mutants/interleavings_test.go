@@ -78,7 +78,7 @@ func TestEachInterleavingIsFound(t *testing.T) {
 
 // So does the one of EtcdCluster.
 func TestEachInterleavingOfEtcdClusterIsFound(t *testing.T) {
-	findEach(t, "../etcd", "TestEveryOrderKeepsTheMajority/", etcdInterleavings)
+	findEach(t, "../etcd/internal/fleet", "TestEveryOrderKeepsTheMajority/", etcdInterleavings)
 }
 
 // findEach has the explorer of a directory search from the start of each interleaving, with its rules broken.

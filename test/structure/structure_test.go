@@ -9,15 +9,17 @@ import (
 
 const module = "github.com/mainstay-operator/mainstay-operator/"
 
-// limits are what a kind's own package must not exceed. They may only become smaller.
+// limits are what a kind's own package, or the one that acts for it, must not exceed. They may only become smaller.
 var limits = map[string]struct {
+	first                  string // the file that a reader starts with
 	object                 string
 	enters, passed, arrows int // functions that the object enters, calls that pass it on, and arrows that run back up
 }{
-	"controllers/easyservice": {"EasyService", 38, 52, 7},
-	"controllers/etcd":        {"EtcdCluster", 4, 4, 32},
-	"controllers/memcached":   {"Memcached", 70, 119, 7},
-	"controllers/redis":       {"Redis", 11, 8, 46},
+	"controllers/easyservice":         {"controller.go", "EasyService", 38, 52, 7},
+	"controllers/etcd":                {"controller.go", "EtcdCluster", 4, 4, 3},
+	"controllers/etcd/internal/fleet": {"act.go", "EtcdCluster", 0, 0, 3},
+	"controllers/memcached":           {"controller.go", "Memcached", 70, 119, 7},
+	"controllers/redis":               {"controller.go", "Redis", 11, 8, 46},
 }
 
 func TestAKindReadsInOneDirection(t *testing.T) {
@@ -31,7 +33,7 @@ func TestAKindReadsInOneDirection(t *testing.T) {
 			strings.TrimPrefix(path, module), m.Files, m.Lines, len(m.Arrows), len(m.Circle()))
 	}
 	for kind, limit := range limits {
-		back := measures[module+kind].Back("controller.go")
+		back := measures[module+kind].Back(limit.first)
 		var entered, passed int
 		for path, m := range measures {
 			if strings.HasPrefix(path+"/", module+kind+"/") { // the packages below it, too

@@ -182,6 +182,11 @@ func (w World) Find(name string) (Member, bool) {
 	return w.Members[i], true
 }
 
+// SortMembers sorts the members by ordinal.
+func (w *World) SortMembers() {
+	slices.SortFunc(w.Members, func(a, b Member) int { return int(Ordinal(a.Name) - Ordinal(b.Name)) })
+}
+
 // Where gives the members that the test holds for, in order.
 func (w World) Where(holds func(Member) bool) []Member {
 	var found []Member

@@ -1,0 +1,101 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
+)
+
+// A pass that has put another record in the place of the one that it had read gives no pod a permit by the former one.
+func TestPermitsFollowTheLatestRecord(t *testing.T) {
+	m := replaced(1, true)
+	for range 5 { // until the restore is recorded
+		for i := range m.Fetches {
+			m.Fetches[i].Has = true
+		}
+		m.Pods[0].Serves, m.Pods[0].Runs = false, false // so that it is given whatever is new
+		m.Status.Membership.Members[0].Ran = false
+		if _, err := runPass(0, false)(m); err != nil {
+			t.Fatal(err)
+		}
+		if m.isReplacing() {
+			break
+		}
+	}
+	if !m.isReplacing() || strings.Contains(m.Pods[0].Permit, "restore") {
+		t.Errorf("the earlier pod is given the permit %s", m.Pods[0].Permit)
+	}
+}
+
+func TestARecoverySavesWhatItContinuesFrom(t *testing.T) {
+	m := lostMajority(3)
+	m.Status.Membership.Members[2].Ran, m.Status.CompactedRevision = false, 9
+	for range 30 { // a pass does one step, and the lost members must be seen to be
+		for i := range 2 {
+			if err := m.startServer(i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := allowRecovery(m); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := runPass(0, false)(m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Status.LastRecovery != nil {
+			break
+		}
+	}
+	r, record := m.Status.LastRecovery, m.Status.Membership
+	if r == nil || r.Member != "a-2" || len(r.Lost) != 2 || r.Revision != int64(1+m.Volumes[2].Writes) || m.Status.CompactedRevision != 0 {
+		t.Errorf("got %+v", r)
+	}
+	if len(record.Members) != 1 || !record.Members[0].Ran || record.Change == nil || record.Change.Recovery == "" {
+		t.Errorf("got %+v", record)
+	}
+}
+
+// A verb that acts and has no act would be done with at once.
+func TestEachVerbThatActsHasAnAct(t *testing.T) {
+	acting := membership.ActingVerbs()
+	for _, verb := range acting {
+		if acts[verb] == nil {
+			t.Errorf("%s has no act", verb)
+		}
+	}
+	if len(acts) != len(acting) {
+		t.Errorf("%d acts for %d verbs", len(acts), len(acting))
+	}
+}
+
+// What must end by itself first is waited for. Users see an error only if something is wrong.
+func TestWhatIsShownOfAStep(t *testing.T) {
+	step := membership.Step{Do: membership.EvictPod, Member: "a-2"}
+	for _, c := range []struct {
+		name   string
+		err    error
+		want   membership.Verb
+		failed bool
+	}{
+		{"it is done", nil, membership.EvictPod, false},
+		{"the budget spares no pod yet", ErrNoneToSpare, membership.Wait, false},
+		{"the pod may have started", ErrPodChanged, membership.Wait, false},
+		{"the EtcdRestore is gone", ErrWithdrawn, membership.Wait, false},
+		{"a backup must be complete first", fmt.Errorf("%w: backing up", errNotBackedUp), membership.Wait, false},
+		{"the learner lacks entries", wire.ErrLearnerBehind, membership.Wait, false},
+		{"budgets block it", &EvictionBlockedError{Message: "two budgets", RetryAfter: time.Second}, membership.Block, false},
+		{"the server refuses", errors.New("refused"), membership.EvictPod, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Outcome(step, c.err)
+			if got.Do != c.want || (err != nil) != c.failed || (got.Do == membership.Wait) != (got.RequeueAfter > 0 && got.Reason == "") {
+				t.Errorf("got %+v, %v", got, err)
+			}
+		})
+	}
+}

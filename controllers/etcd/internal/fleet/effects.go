@@ -1,0 +1,66 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+)
+
+// Effects are what a step depends on besides the servers. A test that simulates these and the servers controls every decision
+// about the members.
+type Effects interface {
+	// Save writes the object's status, if no one has changed the object since it was read, and leaves the server's answer in
+	// the object.
+	Save(ctx context.Context) error
+	// DeletePod deletes exactly the pod that was looked at; asSeen, only if nothing about it has changed since, else it returns
+	// ErrPodChanged.
+	DeletePod(ctx context.Context, name string, asSeen bool) error
+	// EvictPod does the same if the budget has one to spare; else it returns ErrNoneToSpare, or an EvictionBlockedError.
+	EvictPod(ctx context.Context, name string) error
+	// WritePermit writes on a pod that it may start, and how, if its volume is that of the claim that was looked at. The claim then
+	// says that it has data.
+	WritePermit(ctx context.Context, name, permit string, claim types.UID) error
+	// CreateFetchPod makes the pod that fetches the backup which the cluster starts with. One of ours that is there is taken.
+	CreateFetchPod(ctx context.Context, s membership.Situation, source types.UID) error
+	// DeleteFetchPod deletes exactly the one that was looked at.
+	DeleteFetchPod(ctx context.Context, pod types.UID) error
+	// ConfirmRequest returns ErrWithdrawn if an EtcdRestore may not start any more. It asks the API server.
+	ConfirmRequest(ctx context.Context, request types.UID) error
+	// ReadBackups asks the API server for the EtcdBackups in the namespace.
+	ReadBackups(ctx context.Context) ([]membership.Backup, error)
+	// CreateUpgradeBackup makes an EtcdBackup without a schedule, into the store of another. One of ours that is there is taken.
+	CreateUpgradeBackup(ctx context.Context, name, like string) error
+	// DeleteUpgradeBackup deletes exactly the EtcdBackup that was looked at.
+	DeleteUpgradeBackup(ctx context.Context, name string) error
+	// WarnOfSource reports a backup of which nothing shows whose data it is.
+	WarnOfSource(warning string)
+	// NewID names a data directory or a cluster as no other.
+	NewID() string
+}
+
+// ErrPodChanged says that a pod is not as it was when its deletion was decided: it may have started.
+var ErrPodChanged = errors.New("the pod has changed since the operator looked at it: looking again")
+
+// ErrNoneToSpare says that the budget spares no pod now: one is going already, or is not ready.
+var ErrNoneToSpare = errors.New("the PodDisruptionBudget spares no pod yet")
+
+// EvictionBlockedError says that budgets keep a pod from being recreated, and that time alone does not end it.
+type EvictionBlockedError struct {
+	Message    string
+	RetryAfter time.Duration // to be asked again that soon
+}
+
+func (e *EvictionBlockedError) Error() string { return e.Message }
+
+// step says so to people.
+func (e *EvictionBlockedError) step() membership.Step {
+	return membership.Step{Do: membership.Block, Reason: commonv1.ReasonEvictionBlocked, Message: e.Message, RequeueAfter: e.RetryAfter}
+}
+
+// ErrWithdrawn says that an EtcdRestore may not start any more.
+var ErrWithdrawn = errors.New("the EtcdRestore is gone, has ended, or is too late to start")

@@ -1,0 +1,181 @@
+package fleet
+
+import (
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/mainstay-operator/mainstay-operator/test/explore"
+)
+
+// TestEveryOrderKeepsTheMajority searches all orders of events from a start, up to a number of states, with FULL=1.
+func TestEveryOrderKeepsTheMajority(t *testing.T) {
+	before := debug.SetGCPercent(400) // nearly all garbage is small and short-lived
+	t.Cleanup(func() { debug.SetGCPercent(before) })
+	played, rows := map[string]int{}, 0
+	table := []struct {
+		name            string
+		start           *model
+		faults, crashes int
+		limit           int
+	}{
+		{"three form a cluster, one crash", newModel(3, true), 0, 1, 60_000},
+		{"three form a cluster, one fault", newModel(3, true), 1, 0, 30_000},
+		{"two of three have lost their volumes before they were seen to form, one crash", lostWhileForming(), 0, 1, 1_500},
+		{"a cluster of three, one fault and one crash", formed(3, 3, true), 1, 1, 60_000},
+		{"a cluster of three without storage, one fault and one crash", formed(3, 3, false), 1, 1, 60_000},
+		{"one becomes three, one crash", formed(1, 3, true), 0, 1, 60_000},
+		{"one becomes three, one fault", formed(1, 3, true), 1, 0, 60_000},
+		{"five become three, one crash", formed(5, 3, true), 0, 1, 60_000},
+		{"a majority is lost, one fault", lostMajority(3), 1, 0, 60_000},
+		{"a majority is lost, one crash", lostMajority(3), 0, 1, 60_000},
+		{"a majority of five is lost", lostMajority(5), 0, 0, 10_000},
+		{"five are recreated, one of which has lost its volume", outdatedWithoutOne(), 0, 0, 5_000},
+		{"one starts with a backup, one crash", newFromBackup(1, true), 0, 1, 20_000},
+		{"three start with a backup, one fault", newFromBackup(3, true), 1, 0, 30_000},
+		{"one starts with a backup without storage, one fault and one crash", newFromBackup(1, false), 1, 1, 20_000},
+		{"a backup takes the place of one's data, one fault and one crash", replaced(1, true), 1, 1, 30_000},
+		{"a backup takes the place of three's data, one crash", replaced(3, true), 0, 1, 30_000},
+		{"a backup takes the place of three's data, one fault", replaced(3, true), 1, 0, 30_000},
+		{"a backup takes the place of data without storage, one crash", replaced(3, false), 0, 1, 20_000},
+		{"a backup takes the place of what a lost majority has left", replacedWithoutMajority(), 0, 1, 20_000},
+		{"three without storage get a template by mistake that never starts, one crash",
+			editing(formed(3, 3, false), isUnschedulable, 1), 0, 1, 15_000},
+		{"three without storage form with a template that never starts, one crash",
+			editing(newModel(3, false), isUnschedulable, 2), 0, 1, 8_000},
+		{"three without storage form with a template that never starts, one fault",
+			editing(newModel(3, false), isUnschedulable, 1), 1, 0, 6_000},
+		{"three form with a template that never starts, one crash", editing(newModel(3, true), isUnschedulable, 1), 0, 1, 6_000},
+		{"three without storage get an image by mistake that cannot be pulled, one crash",
+			editing(formed(3, 3, false), cannotBePulled, 1), 0, 1, 15_000},
+		{"three without storage form with an image that cannot be pulled, one crash",
+			editing(newModel(3, false), cannotBePulled, 1), 0, 1, 8_000},
+		{"one becomes three with an image by mistake that cannot be pulled, one fault",
+			editing(formed(1, 3, false), cannotBePulled, 1), 1, 0, 8_000},
+		{"three are to be five, and are not, one crash", resizing(formed(3, 3, true), 5), 0, 1, 15_000},
+		{"three without storage are to be one, and are not, one crash", resizing(formed(3, 3, false), 1), 0, 1, 15_000},
+		{"three form, are to be one, and are not", resizing(newModel(3, true), 1), 0, 0, 6_000},
+		{"three are to go to the next minor version, and are not, one crash", reversioning(formed(3, 3, true)), 0, 1, 15_000},
+		{"three form, are to have the next minor version, and are not", reversioning(newModel(3, true)), 0, 0, 6_000},
+		{"three form with too little memory", editing(newModel(3, true), isKilled, 2), 0, 0, 6_000},
+		{"three without storage get too little memory, one crash", editing(formed(3, 3, false), isKilled, 1), 0, 1, 15_000},
+		{"three without storage have too little memory, and one is killed while the operator is stopped",
+			killing(editing(formed(3, 3, false), isKilled, 1), 2), 0, 1, 20_000},
+		{"one becomes three with a template by mistake that never starts, one crash",
+			editing(formed(1, 3, false), isUnschedulable, 1), 0, 1, 15_000},
+		{"three go to the next minor version after a backup, one crash", upgrading(3), 0, 1, 10_000},
+		{"three go to the next minor version after a backup, one fault", upgrading(3), 1, 0, 10_000},
+		{"three of which one is behind go to the next minor version after a backup, one crash", upgradingWithOneBehind(), 0, 1, 8_000},
+		{"three are recreated while nodes are drained, one crash", outdated(3, true), 0, 1, 60_000},
+		{"three without storage are recreated while nodes are drained, one crash", outdated(3, false), 0, 1, 10_000},
+	}
+	for _, c := range table {
+		t.Run(c.name, func(t *testing.T) {
+			rows++
+			start := c.start.clone()
+			start.Faults, start.Crashes = c.faults, c.crashes
+			if err := start.clone().settle(); err != nil {
+				t.Fatal(err)
+			}
+			var workers []*explorer
+			search := explore.Search[*model, int]{Start: start, Limit: c.limit, RestEvery: 41, NewModel: func() explore.Model[*model, int] {
+				workers = append(workers, newExplorer())
+				return workers[len(workers)-1]
+			}}
+			found, healed, all := search.Run(), 0, actions()
+			for _, x := range workers {
+				healed += x.healed
+				for i, times := range x.played {
+					played[all[i].kind()] += times
+				}
+			}
+			if found.Fault != nil {
+				var words strings.Builder
+				for _, move := range found.Fault.Way {
+					fmt.Fprintf(&words, "\n  %s", all[move].name)
+				}
+				t.Fatalf("%v:%s", found.Fault.Err, words.String())
+			}
+			t.Logf("%d states, %d of which were seen to heal", found.States, healed)
+		})
+	}
+	if rows < len(table) || !explore.IsFull() {
+		return // not all was searched
+	}
+	for _, a := range actions() {
+		if played[a.kind()] == 0 {
+			t.Errorf("%q was never played: no search says anything about it", a.kind())
+		}
+	}
+}
+
+// checkAfter returns which promise is broken, by the model itself or on the way from the one before.
+func (m *model) checkAfter(before *model) error {
+	switch isFault := m.Faults != before.Faults || m.Kills != before.Kills || m.isReplacing(); {
+	case !isFault && before.keepsWrites() && !m.keepsWrites():
+		return broken("no majority has what was confirmed, without any fault")
+	case !isFault && before.hasQuorum() && !m.hasQuorum():
+		return broken("no majority runs, without any fault")
+	}
+	return m.check()
+}
+
+// explorer is one worker's model: the moves are places among the actions. It counts how often each was played, and after how many
+// states the cluster was seen to heal.
+type explorer struct {
+	actions []action
+	played  []int
+	healed  int
+	spare   *model // that nothing refers to
+}
+
+func newExplorer() *explorer {
+	all := actions()
+	return &explorer{actions: all, played: make([]int, len(all))}
+}
+
+func (e *explorer) Successors(from *model) iter.Seq2[int, *model] {
+	return func(yield func(int, *model) bool) {
+		for i := range e.actions {
+			if next := e.play(from, i); next != nil && !yield(i, next) {
+				return
+			}
+		}
+	}
+}
+
+func (e *explorer) Apply(from *model, move int) *model { return e.play(from, move) }
+
+// play an action; nil if it cannot happen.
+func (e *explorer) play(from *model, move int) *model {
+	next := from.cloneInto(e.spare)
+	happened, err := e.actions[move].happen(next)
+	if !happened {
+		e.spare = next
+		return nil
+	}
+	e.spare = nil
+	e.played[move]++
+	if err == nil {
+		err = next.checkAfter(from)
+	}
+	if err != nil {
+		next.violation = fmt.Errorf("%w: %s", err, next)
+	}
+	return next
+}
+
+func (*explorer) Key(m *model) uint64 { return m.key() }
+
+func (*explorer) Check(m *model) error { return m.violation }
+
+// CheckRest returns an error if the cluster does not heal by itself although it can.
+func (e *explorer) CheckRest(m *model) error {
+	if !m.canHeal() {
+		return nil
+	}
+	e.healed++
+	return m.clone().settle()
+}

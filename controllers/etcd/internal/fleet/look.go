@@ -1,0 +1,149 @@
+package fleet
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/command"
+)
+
+// lookLimit bounds a look at all servers of one object, which are asked at once, and the question for the list of members.
+const lookLimit = 800 * time.Millisecond
+
+// hashLimit bounds the comparison of data. A server reads all of it for that, some hundred MiB in a second, and takes no writes
+// meanwhile anyway.
+const hashLimit = 2500 * time.Millisecond
+
+// Look asks all servers what they say, and joins that with what was seen of their pods.
+func (f *Fleet) Look(ctx context.Context) {
+	record := f.Cluster.Status.Membership
+	f.lookAtServers(ctx, record)
+	f.readList(ctx)
+	f.CompactedLately = f.Memory.compactedLately(f.Clock.Now())
+	if !f.Listed {
+		f.lookAtWaiting(ctx, record)
+	}
+	if f.HasCorruptAlarm() {
+		f.hashData(ctx)
+	}
+	if f.Spec.RequiresLogin {
+		f.lookAtAccess(ctx)
+	}
+}
+
+// lookAtServers asks all servers at once what they say of themselves. What answers as somebody else has not answered: an address may
+// be another pod's by now.
+func (f *Fleet) lookAtServers(ctx context.Context, record *databasev1alpha1.EtcdMembership) {
+	var mu sync.Mutex
+	f.askAll(ctx, lookLimit, func(ctx context.Context, m *membership.Member) {
+		view := f.servers[m.Name].Look(ctx)
+		if m.MayAnswer(view, record) {
+			m.View = view
+		}
+		m.View.LockedOut = view.LockedOut
+		if membership.IsOfAnotherCluster(view, record) {
+			mu.Lock()
+			defer mu.Unlock()
+			if !f.Other.Answered || view.Revision > f.Other.Revision {
+				f.Other = view
+			}
+		}
+	})
+}
+
+// lookAtWaiting asks the servers that did not answer what data they have, in case they wait for a majority that is lost.
+func (f *Fleet) lookAtWaiting(ctx context.Context, record *databasev1alpha1.EtcdMembership) {
+	f.askAll(ctx, lookLimit, func(ctx context.Context, m *membership.Member) {
+		if m.View.Answered || m.View.LockedOut {
+			return
+		}
+		view, err := f.servers[m.Name].LookAtWaiting(ctx)
+		if err != nil {
+			log.FromContext(ctx).Info("the metrics of a member cannot be read", "member", m.Name, "error", err.Error())
+		}
+		if m.MayAnswer(view, record) {
+			m.View = view
+		}
+	})
+}
+
+// hashData asks all servers at once what their data hashes to.
+func (f *Fleet) hashData(ctx context.Context) {
+	f.askAll(ctx, hashLimit, func(ctx context.Context, m *membership.Member) {
+		hash, err := f.servers[m.Name].HashData(ctx)
+		if err != nil {
+			log.FromContext(ctx).Info("the data of a member cannot be compared", "member", m.Name, "error", err.Error())
+		}
+		m.View.Data = hash
+	})
+}
+
+// askAll asks all servers at once, within a time.
+func (f *Fleet) askAll(ctx context.Context, limit time.Duration, ask func(context.Context, *membership.Member)) {
+	ctx, done := context.WithTimeout(ctx, limit)
+	defer done()
+	var all []func()
+	for i := range f.Members {
+		if m := &f.Members[i]; f.servers[m.Name] != nil {
+			all = append(all, func() { ask(ctx, m) }) // one that was not asked has not answered
+		}
+	}
+	command.All(ctx, "asking an etcd server", all)
+}
+
+// readList asks a member that knows a leader for etcd's list of members, and joins it with the members.
+func (f *Fleet) readList(ctx context.Context) {
+	ctx, done := context.WithTimeout(ctx, lookLimit)
+	defer done()
+	for _, m := range f.Where(func(m membership.Member) bool { return m.View.Answered && m.View.Leader != 0 && !m.View.IsLearner }) {
+		list, err := f.servers[m.Name].Members(ctx)
+		var alarms []membership.Alarm
+		if err == nil && m.View.HasAlarms {
+			alarms, err = f.servers[m.Name].Alarms(ctx)
+		}
+		if err != nil {
+			log.FromContext(ctx).V(1).Info("a member does not show the list of members", "member", m.Name, "error", err.Error())
+			continue
+		}
+		f.Listed, f.ClusterID = true, m.View.ClusterID
+		f.join(list, alarms)
+		return
+	}
+}
+
+func (f *Fleet) join(list []membership.ListedMember, alarms []membership.Alarm) {
+	f.Alarms = alarms
+	byURL := map[string]*membership.ListedMember{}
+	for i := range list {
+		byURL[list[i].PeerURL] = &list[i]
+	}
+	for i := range f.Members {
+		m := &f.Members[i]
+		if m.Listed = byURL[f.Spec.PeerURL(m.Name)]; m.Listed != nil {
+			for _, a := range alarms {
+				if a.ID == m.Listed.ID {
+					m.View.Alarms = append(m.View.Alarms, a.Type)
+				}
+			}
+			delete(byURL, m.Listed.PeerURL)
+		}
+	}
+	for ordinal := range int32(membership.MaxSize) { // a name of ours without a record and a pod
+		name := f.Spec.MemberName(ordinal)
+		if one := byURL[f.Spec.PeerURL(name)]; one != nil {
+			f.Members = append(f.Members, membership.Member{Name: name, Listed: one})
+			delete(byURL, one.PeerURL)
+		}
+	}
+	f.SortMembers()
+	for _, url := range slices.Sorted(maps.Keys(byURL)) {
+		f.UnknownMembers = append(f.UnknownMembers, *byURL[url])
+	}
+}

@@ -1,0 +1,72 @@
+package fleet
+
+import (
+	"fmt"
+)
+
+// formed returns a cluster of so many members at rest, whose size is then changed.
+func formed(members, size int32, storage bool) *model {
+	m := newModel(members, storage)
+	if err := m.settle(); err != nil {
+		panic(err)
+	}
+	m.write()
+	m.Size = size
+	return m
+}
+
+// outdated returns a cluster whose pods are all to be recreated, while nodes are drained.
+func outdated(size int32, storage bool) *model {
+	m := formed(size, size, storage)
+	m.Drains = 2
+	for i := range m.Replicas {
+		m.Pods[i].Outdate = true
+	}
+	return m
+}
+
+// outdatedWithoutOne is one of five, of which one that is not the last has lost its volume.
+func outdatedWithoutOne() *model {
+	m := outdated(5, true)
+	m.Drains = 0
+	m.Pods[2].Runs, m.Volumes[2] = false, modelData{}
+	return m
+}
+
+// lostMajority returns a cluster whose first members have lost their data. The first of those that are left lacks the last write.
+// A human looks twice.
+func lostMajority(size int32) *model {
+	m := formed(size, size, true)
+	lost := int(size/2 + 1)
+	m.Pods[lost].Runs = false
+	m.write()
+	m.Pods[lost].Runs, m.Humans = true, 2
+	for i := range lost {
+		m.Pods[i].Runs, m.Volumes[i] = false, modelData{}
+	}
+	return m
+}
+
+// lostWhileForming returns a cluster whose members have met while the operator was away. Then two have lost their volumes.
+func lostWhileForming() *model {
+	m := newModel(3, true)
+	for range 4 { // Form, and one pass for each member that starts
+		if _, err := runPass(0, false)(m); err != nil {
+			panic(err)
+		}
+		for i := range m.Replicas {
+			if m.Pods[i].UID == "" {
+				m.Pods[i].UID = fmt.Sprintf("p%d", m.newID())
+			}
+		}
+	}
+	for i := range m.Replicas {
+		if err := m.startServer(int(i)); err != nil {
+			panic(err)
+		}
+	}
+	for i := range 2 {
+		m.Pods[i].Runs, m.Volumes[i] = false, modelData{}
+	}
+	return m
+}
