@@ -17,7 +17,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// apiEffects has the effects on a real API server.
+// apiEffects has the effects of a fleet on a real API server.
 type apiEffects struct {
 	*object
 	saveStatus converge.SaveStatus

@@ -47,7 +47,7 @@ var acts = map[membership.Verb]func(*Fleet, context.Context, membership.Step) er
 	membership.EndRestore:          (*Fleet).doEndRestore,
 }
 
-// Act performs a step, if it acts. Only one operator may, and within the time that it leads.
+// Act performs a step, if it acts. The caller makes sure that no other operator acts meanwhile.
 func (f *Fleet) Act(ctx context.Context, s membership.Step) error {
 	if s.Changes() || s.RemovesPod() {
 		log.FromContext(ctx).Info("step", "do", s.Do, "member", s.Member, "target", s.Target, "version", s.Version, "message", s.Message)

@@ -118,6 +118,7 @@ func (f *Fleet) readList(ctx context.Context) {
 	}
 }
 
+// join joins etcd's list of members and its alarms with the members that the record and the pods name.
 func (f *Fleet) join(list []membership.ListedMember, alarms []membership.Alarm) {
 	f.Alarms = alarms
 	byURL := map[string]*membership.ListedMember{}
@@ -137,9 +138,9 @@ func (f *Fleet) join(list []membership.ListedMember, alarms []membership.Alarm) 
 	}
 	for ordinal := range int32(membership.MaxSize) { // a name of ours without a record and a pod
 		name := f.Spec.MemberName(ordinal)
-		if one := byURL[f.Spec.PeerURL(name)]; one != nil {
-			f.Members = append(f.Members, membership.Member{Name: name, Listed: one})
-			delete(byURL, one.PeerURL)
+		if listed := byURL[f.Spec.PeerURL(name)]; listed != nil {
+			f.Members = append(f.Members, membership.Member{Name: name, Listed: listed})
+			delete(byURL, listed.PeerURL)
 		}
 	}
 	f.SortMembers()

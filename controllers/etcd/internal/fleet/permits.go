@@ -7,18 +7,6 @@ import (
 	"slices"
 )
 
-// relink has the members point to what is recorded now: a step may have put another record in its place.
-func (f *Fleet) relink() {
-	for i := range f.Members {
-		f.Members[i].Record = nil
-		for j := 0; f.Cluster.Status.Membership != nil && j < len(f.Cluster.Status.Membership.Members); j++ {
-			if recorded := &f.Cluster.Status.Membership.Members[j]; recorded.Name == f.Members[i].Name {
-				f.Members[i].Record = recorded
-			}
-		}
-	}
-}
-
 // WritePermits writes on each pod whether and how it may start.
 func (f *Fleet) WritePermits(ctx context.Context) error {
 	f.relink()
@@ -29,4 +17,16 @@ func (f *Fleet) WritePermits(ctx context.Context) error {
 		errs = append(errs, f.Effects.WritePermit(ctx, name, permits[name], m.Pod.ClaimUID))
 	}
 	return errors.Join(errs...)
+}
+
+// relink has the members point to what is recorded now: a step may have put another record in its place.
+func (f *Fleet) relink() {
+	for i := range f.Members {
+		f.Members[i].Record = nil
+		for j := 0; f.Cluster.Status.Membership != nil && j < len(f.Cluster.Status.Membership.Members); j++ {
+			if recorded := &f.Cluster.Status.Membership.Members[j]; recorded.Name == f.Members[i].Name {
+				f.Members[i].Record = recorded
+			}
+		}
+	}
 }
