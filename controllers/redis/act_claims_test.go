@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +21,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
@@ -73,7 +73,7 @@ func (c *claimed) settle(t *testing.T, owners ...types.UID) (got []types.UID, de
 	c.Volumes["a-2"] = topology.Volume{Stamp: topology.Stamp{Epoch: 7, ReplID: fixture.History}, Claim: claim}
 	for _, node := range []string{"a-0", "a-1"} { // those stay
 		kept := claimNamed("data-"+node, "a")
-		kept.OwnerReferences = []metav1.OwnerReference{claimRetention(c.Redis, c.Situation(), c.set).Owner}
+		kept.OwnerReferences = []metav1.OwnerReference{children.ClaimRetention(c.Redis, c.Situation(), c.set).Owner}
 		if err := api.Create(t.Context(), kept); err != nil {
 			t.Fatal(err)
 		}
@@ -129,32 +129,5 @@ func TestRetentionIsReadAgainBeforeAClaimIsDeleted(t *testing.T) {
 	redis.live = func(live *cachev1alpha1.Redis) { live.Spec.Storage.Retention = cachev1alpha1.RedisRetain }
 	if _, deleted, err := redis.settle(t, "redis"); deleted || !apierrors.IsConflict(err) {
 		t.Errorf("deleted: %t, %v", deleted, err)
-	}
-}
-
-// Nothing else wakes the controller once a server has written its file.
-func TestClaimsAreLookedAtAgainWhileServersWriteFiles(t *testing.T) {
-	for _, c := range []struct {
-		reason    string
-		retention cachev1alpha1.RedisRetention
-		saving    bool
-		left      bool
-		want      time.Duration
-	}{
-		{"a node has left and a server writes its file", cachev1alpha1.RedisDelete, true, true, filesRecheck},
-		{"a node has left and no server writes", cachev1alpha1.RedisDelete, false, true, 0},
-		{"no node has left", cachev1alpha1.RedisDelete, true, false, 0},
-		{"claims are kept", cachev1alpha1.RedisRetain, true, true, 0},
-	} {
-		t.Run(c.reason, func(t *testing.T) {
-			s := fixture.WithVolumes(fixture.Healthy(2))
-			s.Spec.Storage.Retention, s.Nodes[0].Saving = c.retention, c.saving
-			if c.left {
-				fixture.SetStamp(s, "a-2", 7, topology.Behind)
-			}
-			if got := recheckClaims(s.Redis, s.Situation()); got != c.want {
-				t.Errorf("looked at again after %s, want %s", got, c.want)
-			}
-		})
 	}
 }

@@ -95,18 +95,6 @@ func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
 	}
 }
 
-// A recreated StatefulSet takes its pods back one by one: none of them is lost meanwhile.
-func TestRecordedPods(t *testing.T) {
-	r := fixture.Healthy(2).Redis
-	if !isInRecord(r, "uid-a-0") || !isInRecord(r, "uid-a-1") || isInRecord(r, "uid-a-2") {
-		t.Error("the recorded pods are those of the master and the sync set")
-	}
-	r.Status.Replication = nil
-	if isInRecord(r, "uid-a-0") {
-		t.Error("nothing is recorded")
-	}
-}
-
 // A pod of a new template may be there before the cache has the StatefulSet of that template. Its master would be switched over,
 // and the pod recreated, once more.
 func TestAnOlderCopyOfTheStatefulSetMakesNoPodOutdated(t *testing.T) {
@@ -134,7 +122,7 @@ func TestAnOlderCopyOfTheStatefulSetMakesNoPodOutdated(t *testing.T) {
 		if err := p.readWorkload(t.Context()); err != nil || len(p.pods) != 1 {
 			t.Fatal(err, p.pods)
 		}
-		return nodeFromPod(&p.pods[0], p.set, time.Now()).Outdated
+		return children.NodeOf(&p.pods[0], p.set, time.Now()).Outdated
 	}
 	if !isOutdated() {
 		t.Fatal("it is of another revision, and nothing was written since")

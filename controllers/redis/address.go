@@ -22,7 +22,7 @@ import (
 
 // confirmNode returns what confirms a connection to a node: its pod has the address, and is ours.
 func (p *pass) confirmNode(m topology.Node) wire.Confirm {
-	set, isRecorded := p.set.UID, isInRecord(p.redis, m.PodUID)
+	set, isRecorded := p.set.UID, topology.IsRecorded(p.redis.Status.Replication, m.PodUID)
 	return p.confirmPod(m, func(owner types.UID) bool {
 		return owner == set && set != "" || isRecorded // without an owner while a StatefulSet that was recreated takes its pods back
 	})

@@ -6,11 +6,6 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -116,7 +111,7 @@ func (p *pass) open() {
 		p.CertificateFile = config.IdentityFiles(p.certificates.Published).Certificate
 	}
 	for i := range p.pods {
-		m := nodeFromPod(&p.pods[i], p.set, p.clock.Now())
+		m := children.NodeOf(&p.pods[i], p.set, p.clock.Now())
 		m.WasSilent = p.known.watched.contactOf(m.Address).wasSilent
 		p.Nodes = append(p.Nodes, m)
 		if m.Address != "" {
@@ -221,43 +216,3 @@ func (f *fleet) addressable() []*topology.Node {
 	}
 	return list
 }
-
-func nodeFromPod(pod *corev1.Pod, set *appsv1.StatefulSet, now time.Time) topology.Node {
-	m := topology.Node{
-		Name:            pod.Name,
-		PodUID:          pod.UID,
-		Address:         pod.Status.PodIP,
-		RestartSettings: pod.Annotations[children.AnnotationConfig],
-		Deleting:        !pod.DeletionTimestamp.IsZero(),
-		Outdated:        converge.IsOutdated(pod, set),
-	}
-	if m.Deleting {
-		// The timestamp is the end of the grace.
-		asked := pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
-		m.DeletingFor = now.Sub(asked)
-	}
-	for _, c := range pod.Status.Conditions {
-		switch {
-		case c.Type != corev1.PodReady:
-		case c.Status == corev1.ConditionTrue:
-			m.EndpointChanging = isWithin(now.Sub(c.LastTransitionTime.Time), topology.ReadySettleTime)
-		default:
-			m.EndpointChanging = isWithin(now.Sub(pod.CreationTimestamp.Time), topology.NewPodGrace)
-		}
-	}
-	for _, c := range pod.Spec.Containers {
-		if c.Name == config.AppName {
-			m.MemoryLimit = parts.Bytes(*c.Resources.Limits.Memory())
-		}
-	}
-	for _, c := range pod.Status.ContainerStatuses {
-		if c.Name == config.AppName {
-			m.Stopped = c.State.Terminated != nil || c.State.Waiting != nil && c.LastTerminationState.Terminated != nil
-		}
-	}
-	return m
-}
-
-// isWithin reports whether something is less than limit old. Its time is by another machine's clock: one that is
-// ahead must hold nothing up for longer than limit.
-func isWithin(age, limit time.Duration) bool { return -limit < age && age < limit }

@@ -89,7 +89,7 @@ func (p *pass) apply(ctx context.Context) (err error) {
 		p.isOutdated = true
 		return nil
 	}
-	err = errors.Join(p.writePodRoles(ctx, outdatedPodRoles(p.situation(), p.pods)), p.writeStamps(ctx, p.situation().VolumesInSync()),
+	err = errors.Join(p.writePodRoles(ctx, p.situation().OutdatedPodRoles(p.pods)), p.writeStamps(ctx, p.situation().VolumesInSync()),
 		p.settleClaims(ctx), p.growVolumes(ctx))
 	var checkErr error
 	p.recheckPods, checkErr = p.CheckPods(ctx, p.redis, p.set, p.pods, p.clock.Now())

@@ -2,14 +2,13 @@ package redis
 
 import (
 	"context"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // read reads what the API server has of the object. The Secrets come first: without them no server can be asked.
@@ -57,7 +56,7 @@ func (p *pass) readWorkload(ctx context.Context) error {
 		}
 		// A pod of an earlier object of this name is no node. A recorded one is ours,
 		// also while a StatefulSet that was recreated takes its pods back.
-		if owner := metav1.GetControllerOf(&pod); owner == nil || set.UID == "" || owner.UID == set.UID || isInRecord(p.redis, pod.UID) {
+		if owner := metav1.GetControllerOf(&pod); owner == nil || set.UID == "" || owner.UID == set.UID || topology.IsRecorded(p.redis.Status.Replication, pod.UID) {
 			p.pods = append(p.pods, pod)
 		}
 	}
@@ -65,10 +64,4 @@ func (p *pass) readWorkload(ctx context.Context) error {
 		set.Spec.Template = converge.TemplateOf(&p.pods[0])
 	}
 	return err
-}
-
-func isInRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
-	rep := redis.Status.Replication
-	return rep != nil && (rep.Master.PodUID == pod ||
-		slices.ContainsFunc(rep.SyncSet, func(p cachev1alpha1.RedisProcess) bool { return p.PodUID == pod }))
 }

@@ -45,7 +45,7 @@ func (p *pass) updateStatus() ctrl.Result {
 		RunningImage: p.imageFor(set), DefaultImage: p.DefaultImages[s.Flavor], Certificates: p.certificates, Credentials: p.credentials})
 	setMargin(s)
 	requeues := []time.Duration{next.RequeueAfter, p.credentials.RecheckAfter(p.clock.Now()), p.certificates.RecheckAfter,
-		max(0, topology.OldClientTime-p.SinceRouted), recheckClaims(redis, s)}
+		max(0, topology.OldClientTime-p.SinceRouted), children.RecheckClaims(redis, s)}
 	if p.GrowthRefusal != "" {
 		requeues = append(requeues, volumes.RetryAfter)
 	}

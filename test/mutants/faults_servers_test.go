@@ -83,17 +83,17 @@ var changes = []mutant{
 	{"route to who is becoming master", "internal/children/network.go",
 		"LabelPod: in.Redis.Status.Master}", "LabelPod: in.Redis.Status.TargetMaster}",
 		"TestRouteIsOnePod"},
-	{"readers are turned away while there is no master", "pod_roles.go",
+	{"readers are turned away while there is no master", "internal/topology/pod_roles.go",
 		"if !serving || s.PodRolesDelay()", "if !serving && len(pods) == 0 || s.PodRolesDelay()",
 		"TestOutdatedPodRoles/without a master nothing is taken back"},
 	{"a pod role is written in the pass that routes", "route.go",
 		"\tp.SinceRouted = 0\n", "",
 		"TestNoPodRoleIsWrittenInThePassThatRoutes"},
-	{"a pod role delays the route of the next failover", "pod_roles.go",
+	{"a pod role delays the route of the next failover", "internal/topology/pod_roles.go",
 		"s.PodRolesDelay() > 0 {", "s.PodRolesDelay() < 0 {",
 		"TestOutdatedPodRoles/the new master does not get its role at once"},
-	{"readers are turned away right after a change", "pod_roles.go",
-		"case s.SinceRouted < topology.OldClientTime:", "case s.SinceRouted < 0:",
+	{"readers are turned away right after a change", "internal/topology/pod_roles.go",
+		"case s.SinceRouted < OldClientTime:", "case s.SinceRouted < 0:",
 		"TestOutdatedPodRoles/not when the same is master again"},
 }
 
@@ -267,8 +267,8 @@ var servers = []mutant{
 
 // What is seen of pods and servers.
 var observations = []mutant{
-	{"ContainersReady as liveness", "fleet.go",
-		"m.Stopped = c.State.Terminated != nil ||", "m.Stopped = !conditionTrue(pod, corev1.ContainersReady) || c.State.Terminated != nil ||",
+	{"ContainersReady as liveness", "internal/children/node.go",
+		"m.Stopped = c.State.Terminated != nil ||", "m.Stopped = pod.Status.Conditions[0].Status != corev1.ConditionTrue || c.State.Terminated != nil ||",
 		"TestWhatAPodProves"},
 	{"a recreated pod is the master's", "fleet.go",
 		"return m.PodUID == rep.Master.PodUID })", "return m.Name == rep.Master.Name })",

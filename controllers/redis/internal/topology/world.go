@@ -85,6 +85,12 @@ func (n Node) Process() cachev1alpha1.RedisProcess {
 	return cachev1alpha1.RedisProcess{Name: n.Name, PodUID: n.PodUID, Address: n.Address, RunID: n.RunID}
 }
 
+// IsRecorded reports whether the record names the pod, as that of the master or of a member of the sync set.
+func IsRecorded(rep *cachev1alpha1.RedisReplication, pod types.UID) bool {
+	return rep != nil && (rep.Master.PodUID == pod ||
+		slices.ContainsFunc(rep.SyncSet, func(p cachev1alpha1.RedisProcess) bool { return p.PodUID == pod }))
+}
+
 // InSync reports whether a node hears that master's stream and shares its history.
 func (n Node) InSync(master Node) bool {
 	return n.Follows(master.Address) && n.LinkUp && !n.Loading && n.ReplID == master.ReplID
