@@ -1,12 +1,12 @@
 // Package redis runs Redis objects: a master and replicas that lose no confirmed write.
 //
-// A pass has six steps: read.go reads the API server; fleet.go looks at the servers; internal/topology/plan.go decides; perform.go
-// acts, and sees that only one operator does; pass.go applies what follows; report.go sets the status.
+// A pass has six steps: read.go reads the API server; Look, in internal/fleet, asks the servers; Plan, in internal/topology, decides;
+// Act, in internal/fleet, sees that only one operator acts, and acts; apply.go applies what follows; report.go sets the status.
 //
-// What happens when a master dies is in five files, to be read in this order: controller.go has the order of a pass; fleet.go
-// looks; internal/topology/plan_failover.go decides; perform.go sees that only one operator acts; act_failover.go acts. Between them,
-// plan.go calls judgeMaster, act.go finds the act, and route.go points the Service. docs/architecture.md says what happens, and why it is
-// safe.
+// What happens when a master dies is in five files, to be read in this order: controller.go has the order of a pass;
+// internal/fleet/look.go looks at the servers; internal/topology/plan_failover.go judges the master and chooses another;
+// internal/fleet/act.go sees that only one operator acts, and finds the act; internal/fleet/act_failover.go promotes. Then route.go
+// points the Service at the new master. docs/architecture.md says what happens, and why it is safe.
 package redis
 
 import (
@@ -28,6 +28,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fleet"
 )
 
 // +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redis,verbs=get;list;watch;patch
@@ -57,8 +58,9 @@ type Reconciler struct {
 	// Secrets reads the Secrets that users made.
 	Secrets *converge.UserSecrets
 
-	clock  clock.PassiveClock
-	memory memory
+	clock    clock.PassiveClock
+	memory   converge.Memory[objectMemory]
+	watching fleet.Watching
 }
 
 // Reconcile runs one pass over one Redis.
@@ -71,10 +73,9 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if err != nil {
 		return ctrl.Result{RequeueAfter: p.recheck}, err
 	}
-	defer p.close()
-	p.look(ctx)
-	p.plan()
-	if err := p.act(ctx); err != nil {
+	defer p.Close()
+	p.Look(ctx, p.acceptedSettings)
+	if p.step, err = p.Act(ctx, p.Situation().Plan()); err != nil {
 		return ctrl.Result{}, err
 	}
 	return p.report(ctx, p.apply(ctx))
@@ -84,7 +85,7 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Owned = Owned
 	r.clock = clock.RealClock{}
-	r.memory.events = make(chan event.GenericEvent)
+	r.watching = fleet.Watching{Wakeups: make(chan event.GenericEvent), SetLag: setLag}
 	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
 		r.memory.Forget(key)
 		r.Secrets.Forget(key)
@@ -100,8 +101,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, converge.EnqueueForInstance(children.RestoreAppName)).
 		Watches(&corev1.PersistentVolumeClaim{}, converge.EnqueueForInstance(config.AppName)).
 		WatchesRawSource(secrets).
-		WatchesRawSource(source.Func(r.memory.noteLeading)).
-		WatchesRawSource(source.Channel(r.memory.events, &handler.EnqueueRequestForObject{}))
+		WatchesRawSource(source.Func(r.watching.NoteLeading)).
+		WatchesRawSource(source.Channel(r.watching.Wakeups, &handler.EnqueueRequestForObject{}))
 	for _, child := range Owned {
 		b.Owns(converge.AsCached(child))
 	}

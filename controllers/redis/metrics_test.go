@@ -2,24 +2,20 @@ package redis
 
 import (
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 func TestMetricsGoWithTheirObject(t *testing.T) {
-	var m memory
 	now := metav1.NowMicro()
 	r := &cachev1alpha1.Redis{}
 	r.Namespace, r.Name, r.UID = "ns", "metrics", "uid"
@@ -28,18 +24,13 @@ func TestMetricsGoWithTheirObject(t *testing.T) {
 	key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 	before := countSeries()
 
-	known := &m.Of(r).watched
 	countFailover(r)
 	setMargin(topology.Situation{Spec: config.Resolve(r), Status: &r.Status})
-	known.trackSilence("10.0.0.1", wire.Reached, clock.RealClock{}.Now())
-	known.trackSilence("10.0.0.2", wire.Reached, clock.RealClock{}.Now())
-	known.noteReply(key, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now())
+	setLag(key, map[string]int64{"10.0.0.2": 7})
 	if got := testutil.ToFloat64(lagGauge.WithLabelValues("ns", "metrics", "10.0.0.2")); got != 7 {
 		t.Errorf("lag %v", got)
 	}
-	m.Forget(key)
 	forgetMetrics(key)
-	known.noteReply(key, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now()) // a watch that ends late
 	after := countSeries()
 	if after != before {
 		t.Errorf("%d series before, %d after", before, after)

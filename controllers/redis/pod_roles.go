@@ -16,26 +16,26 @@ import (
 
 // writePodRoles writes on the pods what their nodes are: the role label first, then the readiness gate, so
 // that no client reads from a node by a role that it does not have.
-func (r *Reconciler) writePodRoles(ctx context.Context, outdated []topology.PodRole) error {
+func (p *pass) writePodRoles(ctx context.Context, outdated []topology.PodRole) error {
 	var errs []error
 	for _, m := range outdated {
 		next := m.Pod.DeepCopy()
 		if next.Labels[topology.LabelRole] != m.Role {
 			next.Labels[topology.LabelRole] = m.Role
-			errs = append(errs, r.podRoleError(r.Patch(ctx, next, ctrlclient.MergeFrom(m.Pod), ctrlclient.FieldOwner(converge.FieldManager)),
+			errs = append(errs, podRoleError(p.Patch(ctx, next, ctrlclient.MergeFrom(m.Pod), ctrlclient.FieldOwner(converge.FieldManager)),
 				m.Pod.Name))
 		}
 		if topology.IsGateOpen(m.Pod) != m.InSync {
 			base := next.DeepCopy()
 			setGate(next, m.InSync)
-			errs = append(errs, r.podRoleError(r.Status().Patch(ctx, next, ctrlclient.StrategicMergeFrom(base),
+			errs = append(errs, podRoleError(p.Status().Patch(ctx, next, ctrlclient.StrategicMergeFrom(base),
 				ctrlclient.FieldOwner(converge.FieldManager)), m.Pod.Name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (r *Reconciler) podRoleError(err error, name string) error {
+func podRoleError(err error, name string) error {
 	if ctrlclient.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("writing the role of its node on pod %q: %w", name, err)
 	}

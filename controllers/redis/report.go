@@ -23,28 +23,28 @@ func (p *pass) report(ctx context.Context, err error) (ctrl.Result, error) {
 	}
 	result := p.updateStatus()
 	result.RequeueAfter = converge.Soonest(result.RequeueAfter, p.recheckPods)
-	if p.redis.Spec.Paused {
-		p.takeAcceptedSettings() // as they will be
-		err = errors.Join(err, p.ReportPausedChanges(ctx, p.redis, children.Desired(p.childInputs())...))
+	if p.Redis.Spec.Paused {
+		p.TakeAcceptedSettings() // as they will be
+		err = errors.Join(err, p.ReportPausedChanges(ctx, p.Redis, children.Desired(p.childInputs())...))
 	}
 	return result, err
 }
 
 // updateStatus sets the status: what was seen, what was just written, and what comes next.
 func (p *pass) updateStatus() ctrl.Result {
-	redis, next := p.redis, p.step
+	redis, next := p.Redis, p.step
 	set, found := converge.Find[*appsv1.StatefulSet](p.observed, "StatefulSet", redis.Name)
 	if !found {
 		set = &appsv1.StatefulSet{}
 	}
-	s := p.situation()
+	s := p.Situation()
 	if s.IsUnconfirmed() && next.Do != topology.Block { // what the status says of the servers that were not asked still holds
 		return ctrl.Result{RequeueAfter: cmp.Or(next.RequeueAfter, time.Second)}
 	}
-	redis.Status = status.New(redis, status.Inputs{Situation: s, Next: next, Set: set, Pods: p.pods, Refusal: p.PodRefusal(redis),
-		RunningImage: p.imageFor(set), DefaultImage: p.DefaultImages[s.Flavor], Certificates: p.certificates, Credentials: p.credentials})
+	redis.Status = status.New(redis, status.Inputs{Situation: s, Next: next, Set: set, Pods: p.Pods, Refusal: p.PodRefusal(redis),
+		RunningImage: p.imageFor(set), DefaultImage: p.DefaultImages[s.Flavor], Certificates: p.Certificates, Credentials: p.Credentials})
 	setMargin(s)
-	requeues := []time.Duration{next.RequeueAfter, p.credentials.RecheckAfter(p.clock.Now()), p.certificates.RecheckAfter,
+	requeues := []time.Duration{next.RequeueAfter, p.Credentials.RecheckAfter(p.clock.Now()), p.Certificates.RecheckAfter,
 		max(0, topology.OldClientTime-p.SinceRouted), children.RecheckClaims(redis, s)}
 	if p.GrowthRefusal != "" {
 		requeues = append(requeues, volumes.RetryAfter)

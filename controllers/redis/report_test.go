@@ -1,23 +1,25 @@
 package redis
 
 import (
+	"reflect"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/clock"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // The message with the way out must not be hidden by what can wait.
 func TestABlockedPromotionIsReportedFirst(t *testing.T) {
-	u := recordedSet(3, true)
-	p := u.direct()
-	p.redis.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("2Gi")}
-	p.spec = config.Resolve(p.redis)
+	s := fixture.WithVolumes(fixture.Healthy(3))
+	s.Spec.Storage.Size = resource.MustParse("2Gi")
+	p := (&Reconciler{clock: clock.RealClock{}}).newPass(s.Redis, nil)
+	p.World = s.World
 	p.GrowthRefusal = "the quota is used up"
 	for name, row := range map[string]struct {
 		next   topology.Step
@@ -31,9 +33,26 @@ func TestABlockedPromotionIsReportedFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p.step = row.next
 			p.updateStatus()
-			if got := meta.FindStatusCondition(p.redis.Status.Conditions, commonv1.ConditionDegraded); got == nil || got.Reason != row.reason {
+			if got := meta.FindStatusCondition(p.Redis.Status.Conditions, commonv1.ConditionDegraded); got == nil || got.Reason != row.reason {
 				t.Errorf("%+v, want the reason %s", got, row.reason)
 			}
 		})
+	}
+}
+
+// While the API server does not confirm addresses in time, the servers are not asked, and the status stays as it is.
+func TestTheStatusSurvivesASlowAPIServer(t *testing.T) {
+	s := fixture.Healthy(3)
+	p := (&Reconciler{clock: clock.RealClock{}}).newPass(s.Redis, nil)
+	p.World, p.Credentials, p.step = s.World, fixture.Started("p", ""), topology.Step{Do: topology.Idle}
+	p.updateStatus()
+	before := s.Status.DeepCopy()
+	p.Nodes[0].View = wire.View{Answer: wire.Unconfirmed}
+	p.step = p.Situation().Plan()
+	if result := p.updateStatus(); result.RequeueAfter == 0 {
+		t.Error("no one looks again")
+	}
+	if !reflect.DeepEqual(&s.Status, before) {
+		t.Errorf("got %+v, want %+v", s.Status, before)
 	}
 }

@@ -21,16 +21,16 @@ import (
 // getSource returns the pod that serves a backup, nil when there is none. A pod that is not this object's is none: it is refused
 // when ours would take its place.
 func (p *pass) getSource(ctx context.Context) (*topology.Source, error) {
-	if p.redis.Status.Restore == nil { // which is saved before a pod is made
+	if p.Redis.Status.Restore == nil { // which is saved before a pod is made
 		return nil, nil
 	}
 	var pod corev1.Pod
-	err := p.Get(ctx, ctrlclient.ObjectKey{Namespace: p.spec.Namespace, Name: p.spec.RestoreName()}, &pod)
-	if apierrors.IsNotFound(err) || err == nil && !metav1.IsControlledBy(&pod, p.redis) {
+	err := p.Get(ctx, ctrlclient.ObjectKey{Namespace: p.Spec.Namespace, Name: p.Spec.RestoreName()}, &pod)
+	if apierrors.IsNotFound(err) || err == nil && !metav1.IsControlledBy(&pod, p.Redis) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading pod %q: %w", p.spec.RestoreName(), err)
+		return nil, fmt.Errorf("reading pod %q: %w", p.Spec.RestoreName(), err)
 	}
 	return sourceFromPod(&pod, p.clock.Now()), nil
 }
@@ -70,19 +70,19 @@ func describeEnd(container string, t *corev1.ContainerStateTerminated) string {
 		untrusted.Sanitize(t.Message))
 }
 
-func (a *apiEffects) createSource(ctx context.Context) error {
+func (a *apiEffects) CreateSource(ctx context.Context) error {
 	p := a.pass
-	in := children.Inputs{Redis: p.redis, Spec: p.spec, Image: p.imageFor(p.set)}
+	in := children.Inputs{Redis: p.Redis, Spec: p.Spec, Image: p.imageFor(p.Set)}
 	pod := children.RestorePod(in, p.OperatorImage, runningVersion(p.World))
-	pod.Namespace = p.redis.Namespace
-	if err := ctrl.SetControllerReference(p.redis, pod, p.Scheme()); err != nil {
+	pod.Namespace = p.Redis.Namespace
+	if err := ctrl.SetControllerReference(p.Redis, pod, p.Scheme()); err != nil {
 		return err
 	}
-	return p.CreateOnce(ctx, "Pod", p.redis, pod, &corev1.Pod{})
+	return p.CreateOnce(ctx, "Pod", p.Redis, pod, &corev1.Pod{})
 }
 
-func (a *apiEffects) deleteSource(ctx context.Context) error {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.pass.redis.Namespace, Name: a.pass.Source.Name}}
+func (a *apiEffects) DeleteSource(ctx context.Context) error {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.pass.Redis.Namespace, Name: a.pass.Source.Name}}
 	return ctrlclient.IgnoreNotFound(a.pass.Delete(ctx, pod, ctrlclient.Preconditions{UID: &a.pass.Source.PodUID}))
 }
 

@@ -7,12 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 )
 
 // ended is the status of a container that ended a minute ago.
 func ended(name string, code int32, message string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-		ExitCode: code, Reason: "Error", Message: message, FinishedAt: metav1.NewTime(present.Add(-time.Minute))}}}
+		ExitCode: code, Reason: "Error", Message: message, FinishedAt: metav1.NewTime(fixture.Noon.Add(-time.Minute))}}}
 }
 
 func TestSourceFromPod(t *testing.T) {
@@ -43,9 +45,9 @@ func TestSourceFromPod(t *testing.T) {
 		{"it was evicted", nil, nil, corev1.PodFailed, "", "the pod a-restore has ended"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-restore", CreationTimestamp: metav1.NewTime(present.Add(-time.Minute))},
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-restore", CreationTimestamp: metav1.NewTime(fixture.Noon.Add(-time.Minute))},
 				Status: corev1.PodStatus{Phase: c.phase, InitContainerStatuses: c.init, ContainerStatuses: c.main}}
-			got := sourceFromPod(pod, present)
+			got := sourceFromPod(pod, fixture.Noon)
 			if got.Item != c.item || !strings.Contains(got.Failure, c.failure) || (got.Failure == "") != (c.failure == "") {
 				t.Errorf("got %q, %q", got.Item, got.Failure)
 			}
@@ -64,7 +66,7 @@ func TestSourceFromPodWarns(t *testing.T) {
 		strings.Repeat("a", 64) + `"}}`
 	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning,
 		InitContainerStatuses: []corev1.ContainerStatus{ended("fetch", 0, message)}}}
-	if got := sourceFromPod(pod, present); got.Item == "" || got.Warning != "the manifest names no source" {
+	if got := sourceFromPod(pod, fixture.Noon); got.Item == "" || got.Warning != "the manifest names no source" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,21 +14,32 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 )
 
+// route writes the Service together with all other children. If the API server refuses one of them,
+// the Service is still pointed at the master.
+func (p *pass) route(ctx context.Context) (led bool, err error) {
+	p.observed, err = p.Converge(ctx, p.Redis, children.Desired(p.childInputs())...)
+	if err == nil {
+		return true, nil
+	}
+	led, alsoErr := p.applyRouteOnly(ctx)
+	return led, errors.Join(err, alsoErr)
+}
+
 // applyRouteOnly points the existing Service at the master and changes nothing else, for when the API
 // server refuses a child as the spec wants it. led reports whether the Service leads to the master.
 func (p *pass) applyRouteOnly(ctx context.Context) (led bool, err error) {
 	var service corev1.Service
-	if err := p.Get(ctx, ctrlclient.ObjectKeyFromObject(p.redis), &service); err != nil {
+	if err := p.Get(ctx, ctrlclient.ObjectKeyFromObject(p.Redis), &service); err != nil {
 		return false, ctrlclient.IgnoreNotFound(err)
 	}
-	if p.redis.Status.Master == "" || !metav1.IsControlledBy(&service, p.redis) {
+	if p.Redis.Status.Master == "" || !metav1.IsControlledBy(&service, p.Redis) {
 		return false, nil
 	}
-	if before := service.DeepCopy(); service.Spec.Selector[children.LabelPod] != p.redis.Status.Master {
-		service.Spec.Selector[children.LabelPod] = p.redis.Status.Master
+	if before := service.DeepCopy(); service.Spec.Selector[children.LabelPod] != p.Redis.Status.Master {
+		service.Spec.Selector[children.LabelPod] = p.Redis.Status.Master
 		patch := ctrlclient.MergeFromWithOptions(before, ctrlclient.MergeFromWithOptimisticLock{})
 		if err := p.Patch(ctx, &service, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {
-			return false, fmt.Errorf("leading clients to %s: %w", p.redis.Status.Master, err)
+			return false, fmt.Errorf("leading clients to %s: %w", p.Redis.Status.Master, err)
 		}
 	}
 	return true, nil
@@ -35,17 +47,13 @@ func (p *pass) applyRouteOnly(ctx context.Context) (led bool, err error) {
 
 // reportMasterChange reports a change of the master, once the Service leads to the new one.
 func (p *pass) reportMasterChange(ctx context.Context) error {
-	last := p.redis.Status.LastFailover
-	if last == nil || last.RoutedAt != nil || last.To != p.redis.Status.Master {
-		return nil
-	}
-	last.RoutedAt = p.microNow()
-	if err := p.save(ctx); err != nil { // or the event would be sent again
+	changed, err := p.NoteRouted(ctx)
+	if err != nil || !changed {
 		return err
 	}
-	p.SinceRouted = 0
-	countFailover(p.redis)
-	p.Events.Eventf(p.redis, nil, corev1.EventTypeNormal, commonv1.ReasonMasterChanged, last.Reason, "%s is master in epoch %d: %s", last.To,
+	countFailover(p.Redis)
+	last := p.Redis.Status.LastFailover
+	p.Events.Eventf(p.Redis, nil, corev1.EventTypeNormal, commonv1.ReasonMasterChanged, last.Reason, "%s is master in epoch %d: %s", last.To,
 		last.Epoch, changeMessages[last.Reason])
 	return nil
 }

@@ -73,7 +73,7 @@ var etcdInterleavings = []interleaving{
 
 // The explorer finds each interleaving again where its rules are broken.
 func TestEachInterleavingIsFound(t *testing.T) {
-	findEach(t, ".", "TestEveryOrderKeepsWhatIsConfirmed/", interleavings)
+	findEach(t, "internal/fleet", "TestEveryOrderKeepsWhatIsConfirmed/", interleavings)
 }
 
 // So does the one of EtcdCluster.

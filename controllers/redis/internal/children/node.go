@@ -12,8 +12,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// NodeOf returns the node of a pod, as far as the pod shows it: its server has not been asked. The StatefulSet says whether the pod
-// is outdated.
+// NodeOf returns what a pod shows of its node, whose server is asked later. The StatefulSet says whether the pod is outdated.
 func NodeOf(pod *corev1.Pod, set *appsv1.StatefulSet, now time.Time) topology.Node {
 	m := topology.Node{
 		Name:            pod.Name,
