@@ -44,7 +44,7 @@ func Desired(in Inputs) []converge.Child {
 	if in.Logins.HaveBinding(in.Spec, in.Cluster.Status.Membership) {
 		list = append(list, bindingSecret(in))
 	}
-	if max(in.Spec.Size, in.Pods) >= 3 {
+	if in.Spec.Size >= 3 || len(recordedVoters(in)) >= 2 { // also two that are left on the way to one
 		list = append(list, parts.DisruptionBudget(config.AppName, in.Cluster.Name, disruption(in), policyv1.IfHealthyBudget))
 	}
 	list = append(list, statefulSet(in))

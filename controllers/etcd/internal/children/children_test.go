@@ -33,28 +33,34 @@ func TestHowLongAServerMayFailItsProbe(t *testing.T) {
 // A drain takes what the budget leaves, and of two voters each is needed.
 func TestTheBudgetSparesTwoVoters(t *testing.T) {
 	voter, learner := databasev1alpha1.EtcdRecordedMember{Ran: true, Joined: true}, databasev1alpha1.EtcdRecordedMember{Joined: true}
-	for _, c := range []struct {
+	const noBudget = -1
+	for _, row := range []struct {
 		name    string
+		size    int32
 		members []databasev1alpha1.EtcdRecordedMember
 		want    int
 	}{
-		{"three voters", []databasev1alpha1.EtcdRecordedMember{voter, voter, {}}, 1},
-		{"two voters", []databasev1alpha1.EtcdRecordedMember{voter, voter}, 0},
-		{"a learner is none", []databasev1alpha1.EtcdRecordedMember{voter, voter, learner}, 0},
-		{"before there are any", nil, 0},
+		{"three voters", 3, []databasev1alpha1.EtcdRecordedMember{voter, voter, {}}, 1},
+		{"two voters", 3, []databasev1alpha1.EtcdRecordedMember{voter, voter}, 0},
+		{"a learner is no voter", 3, []databasev1alpha1.EtcdRecordedMember{voter, voter, learner}, 0},
+		{"no member is recorded yet", 3, nil, 0},
+		{"three voters are left on the way to one", 1, []databasev1alpha1.EtcdRecordedMember{voter, voter, voter}, 1},
+		{"two voters are left on the way to one", 1, []databasev1alpha1.EtcdRecordedMember{voter, voter}, 0},
+		{"a single voter can be drained", 1, []databasev1alpha1.EtcdRecordedMember{voter}, noBudget},
+		{"a single voter can be drained while a learner joins", 1, []databasev1alpha1.EtcdRecordedMember{voter, learner}, noBudget},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			e := builders.EtcdCluster("a").Size(3).Build()
-			e.Status.Membership = &databasev1alpha1.EtcdMembership{Members: c.members}
+		t.Run(row.name, func(t *testing.T) {
+			e := builders.EtcdCluster("a").Size(row.size).Build()
+			e.Status.Membership = &databasev1alpha1.EtcdMembership{Members: row.members}
+			got := noBudget
 			for _, child := range Desired(inputsOf(e)) {
 				if budget, is := child.(*policyv1ac.PodDisruptionBudgetApplyConfiguration); is {
-					if got := budget.Spec.MaxUnavailable.IntValue(); got != c.want {
-						t.Errorf("%d may go", got)
-					}
-					return
+					got = budget.Spec.MaxUnavailable.IntValue()
 				}
 			}
-			t.Error("there is none")
+			if got != row.want {
+				t.Errorf("%d may go, not %d (%d: no budget)", got, row.want, noBudget)
+			}
 		})
 	}
 }
