@@ -260,6 +260,29 @@ func TestPlan(t *testing.T) {
 			s.outdate(1)
 			s.Members[1].Pod.Stopped = true
 		}, "DeletePod a-1", "no server runs in it"},
+		{"without a majority a pod that cannot start takes the corrected template although another is dead", func(s *scene) {
+			s.Listed = false
+			s.silence(1)
+			s.silence(2)
+			s.outdate(1)
+			s.Members[1].Pod.Stopped, s.Members[1].Pod.Fails, s.Members[2].Pod.Stopped = true, true, true
+		}, "DeletePod a-1", "no server runs in it"},
+		{"without a majority a pod that its kubelet may start again waits while another of the latest template fails", func(s *scene) {
+			s.Listed = false
+			s.silence(1)
+			s.silence(2)
+			s.outdate(1)
+			s.Members[1].Pod.Stopped, s.Members[2].Pod.Stopped = true, true
+		}, "Block ", "answer and know a leader"},
+		{"E5: with a majority a pod that cannot start waits while another of the latest template fails", func(s *scene) {
+			s.Size = 5
+			s.addVoter()
+			s.addVoter()
+			s.outdate(1)
+			s.silence(1)
+			s.silence(2)
+			s.Members[1].Pod.Stopped, s.Members[1].Pod.Fails, s.Members[2].Pod.Stopped = true, true, true
+		}, "Wait ", "waiting for a-1, a-2"},
 		{"not one that the kubelet finds ready", func(s *scene) { s.silence(2); s.outdate(2); s.Members[2].Pod.Ready = true },
 			"Wait ", "waiting for a-2"},
 		{"not one whose container runs", func(s *scene) { s.silence(2); s.outdate(2) }, "Wait ", "waiting for a-2"},
