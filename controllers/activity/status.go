@@ -155,11 +155,11 @@ func setConditions(a *egov1.Activity) {
 	progressing := !s.Prosta.Finished() && s.Prosta != egov1.Suspended
 	conditions.Set(list, generation, commonv1.ConditionProgressing, progressing, string(s.Prosta),
 		cmp.Or(s.Message, stageMessages[s.Prosta], "the run has ended"))
+	var podFailing *conditions.Problem
 	if attempt := currentAttempt(a); attempt != nil && attempt.Reason == commonv1.ReasonPodFailing {
-		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPodFailing, s.Message)
-	} else {
-		conditions.Set(list, generation, commonv1.ConditionDegraded, false, commonv1.ReasonAsExpected, "nothing needs a human")
+		podFailing = &conditions.Problem{Reason: commonv1.ReasonPodFailing, Message: s.Message}
 	}
+	conditions.SetDegraded(list, generation, podFailing)
 	setSuspended(a)
 	switch {
 	case s.Prosta == egov1.Succeeded:
@@ -176,9 +176,10 @@ func reportUnknownUser(a *egov1.Activity, err error) bool {
 	if !errors.As(err, &unknownUser) {
 		return false
 	}
-	a.Status.Reason, a.Status.Message = commonv1.ReasonInvalidSpec, unknownUser.Error()
-	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionProgressing, false, commonv1.ReasonInvalidSpec, unknownUser.Error())
-	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonInvalidSpec, unknownUser.Error())
+	p := &conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: unknownUser.Error()}
+	a.Status.Reason, a.Status.Message = p.Reason, p.Message
+	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionProgressing, false, p.Reason, p.Message)
+	conditions.SetDegraded(&a.Status.Conditions, a.Generation, p) // as the error of a pass: more urgent than what the pass found
 	return true
 }
 

@@ -99,11 +99,11 @@ func (p *pass) readSchedule() {
 
 // updateStatus sets the conditions, as they are to be at the end of the pass: whatever is saved before must not turn them there and back.
 func (p *pass) updateStatus(pod *corev1.Pod) {
-	updateStatus(p.b, p.schedule, pod, p.notReady, p.now)
+	var invalid *conditions.Problem
 	if p.invalid != nil {
-		conditions.SetProblem(p.b.GetConditions(), nil, p.b.GetGeneration(),
-			&conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: p.invalid.Error(), NeedsHuman: true})
+		invalid = &conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: p.invalid.Error()}
 	}
+	updateStatus(p.b, p.schedule, invalid, pod, p.notReady, p.now)
 }
 
 // advance takes one step after the other until nothing is left but to wait. The cache is enough to see that; a step itself is decided

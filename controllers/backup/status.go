@@ -61,20 +61,21 @@ func recordFailure(b Object) {
 // suspendedMessage says what a suspended backup waits for.
 const suspendedMessage = "spec.suspend is true: no attempt starts until it is false"
 
-// updateStatus sets the conditions. s is nil for a backup without a schedule that can be read; pod is that of the current attempt, or
-// nil; notReady says why the source cannot be read now, and is empty if it can.
-func updateStatus(b Object, s *schedule, pod *corev1.Pod, notReady string, now time.Time) {
+// updateStatus sets the conditions. s is nil for a backup without a schedule that can be read; invalid is what is wrong with the spec,
+// or nil; pod is that of the current attempt, or nil; notReady says why the source cannot be read now, and is empty if it can.
+func updateStatus(b Object, s *schedule, invalid *conditions.Problem, pod *corev1.Pod, notReady string, now time.Time) {
 	waits := notReady != "" && isDue(b, now) && !isUnderWay(b.GetBackupStatus().Run) && !b.GetBackupOptions().Suspend
 	if !waits {
 		notReady = ""
 	}
 	setReady(b, notReady)
 	setProgressing(b, pod, notReady)
-	setDegraded(b, s, pod, notReady, now)
+	conditions.SetDegraded(b.GetConditions(), b.GetGeneration(), invalid, mostUrgent(b, s, pod, notReady, now))
 	setSuspended(b)
 	if b.GetBackupOptions().Schedule == "" {
 		setCompleteOrFailed(b)
 	}
+	conditions.Halt(b.GetConditions(), b.GetGeneration(), invalid) // last: a backup that is made once is complete all the same
 }
 
 func setReady(b Object, notReady string) {
@@ -130,11 +131,9 @@ func podProgress(run *commonv1.BackupRun, pod *corev1.Pod) string {
 	return "pod " + run.PodName + " is running"
 }
 
-func setDegraded(b Object, s *schedule, pod *corev1.Pod, notReady string, now time.Time) {
+// mostUrgent is the first of what needs a human, apart from an invalid spec; nil if nothing does.
+func mostUrgent(b Object, s *schedule, pod *corev1.Pod, notReady string, now time.Time) *conditions.Problem {
 	status := b.GetBackupStatus()
-	set := func(degraded bool, reason, message string) {
-		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionDegraded, degraded, reason, message)
-	}
 	run := status.Run
 	blocked := ""
 	if isUnderWay(run) && pod != nil && pod.UID == run.PodUID {
@@ -142,24 +141,23 @@ func setDegraded(b Object, s *schedule, pod *corev1.Pod, notReady string, now ti
 	}
 	switch {
 	case isUnderWay(run) && run.Permanent:
-		set(true, commonv1.ReasonBackupRefused, run.Message)
+		return &conditions.Problem{Reason: commonv1.ReasonBackupRefused, Message: run.Message}
 	case blocked != "":
-		set(true, commonv1.ReasonPodFailing, blocked)
+		return &conditions.Problem{Reason: commonv1.ReasonPodFailing, Message: blocked}
 	case status.LastFailure != nil:
-		set(true, status.LastFailure.Reason, status.LastFailure.Message)
+		return &conditions.Problem{Reason: status.LastFailure.Reason, Message: status.LastFailure.Message}
 	case isBehind(b, now):
-		set(true, commonv1.ReasonClockBehind, "the operator's clock is behind "+shortTime(alreadyDue(b))+
-			", when a backup was already due: it is wrong now, or was ahead then. No other backup is due before that time. "+
-			"Correct the clock; if it is correct, create another object with the same store")
+		return &conditions.Problem{Reason: commonv1.ReasonClockBehind, Message: "the operator's clock is behind " + shortTime(alreadyDue(b)) +
+			", when a backup was already due: it is wrong now, or was ahead then. No other backup is due before that time. " +
+			"Correct the clock; if it is correct, create another object with the same store"}
 	case isTooOld(b, s, now):
-		set(true, commonv1.ReasonBackupTooOld, tooOldMessage(b, notReady))
+		return &conditions.Problem{Reason: commonv1.ReasonBackupTooOld, Message: tooOldMessage(b, notReady)}
 	case status.RetentionHeld != "":
-		set(true, commonv1.ReasonRetentionHeld, "retention deletes no backup: "+status.RetentionHeld)
+		return &conditions.Problem{Reason: commonv1.ReasonRetentionHeld, Message: "retention deletes no backup: " + status.RetentionHeld}
 	case run != nil && run.Phase == commonv1.BackupSucceeded && run.Message != "":
-		set(true, commonv1.ReasonNotDeleted, "backup "+run.Item+" is in the store; "+run.Message)
-	default:
-		set(false, commonv1.ReasonAsExpected, "nothing needs a human")
+		return &conditions.Problem{Reason: commonv1.ReasonNotDeleted, Message: "backup " + run.Item + " is in the store; " + run.Message}
 	}
+	return nil
 }
 
 // setSuspended sets the condition that says what spec.suspend has led to, once it was ever true.

@@ -117,7 +117,7 @@ func TestConditions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		updateStatus(c.b, s, c.pod, c.notReady, c.now)
+		updateStatus(c.b, s, nil, c.pod, c.notReady, c.now)
 		for kind, want := range c.want {
 			got := ""
 			if found := meta.FindStatusCondition(c.b.Status.Conditions, kind); found != nil {
@@ -127,9 +127,9 @@ func TestConditions(t *testing.T) {
 		}
 	}
 	b := newBackup(suspended)
-	updateStatus(b, nil, nil, "", testTime)
+	updateStatus(b, nil, nil, nil, "", testTime)
 	b.Spec.Suspend = false
-	updateStatus(b, nil, nil, "", testTime)
+	updateStatus(b, nil, nil, nil, "", testTime)
 	if c := meta.FindStatusCondition(b.Status.Conditions, commonv1.ConditionSuspended); c.Status != metav1.ConditionFalse ||
 		c.Reason != commonv1.ReasonNotSuspended {
 		t.Errorf("%+v", c)

@@ -112,12 +112,13 @@ func advanceRollout(e *appv1.EasyService, r rolloutRequest, o rolloutOutcome, no
 	return last, stable
 }
 
-// setRolledBack sets the conditions that say that other pods run than the spec asks for.
-func setRolledBack(list *[]metav1.Condition, generation int64, last *appv1.Rollout) {
-	conditions.SetProblem(list, nil, generation, &conditions.Problem{
-		Reason: commonv1.ReasonRolledBack, NeedsHuman: true,
-		Message: "rolled back to the pods of the last completed rollout until the spec asks for others: " + last.Message,
-	})
+// rolledBack is the problem that other pods run than the spec asks for; nil if there is none.
+func rolledBack(r rolloutRequest, last *appv1.Rollout) *conditions.Problem {
+	if r.appliedHash == r.specHash {
+		return nil
+	}
+	return &conditions.Problem{Reason: commonv1.ReasonRolledBack,
+		Message: "rolled back to the pods of the last completed rollout until the spec asks for others: " + last.Message}
 }
 
 // isCompleted reports whether the template runs everywhere, in pods that are available.

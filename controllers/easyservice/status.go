@@ -37,7 +37,7 @@ func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout
 	want := ptr.Deref(d.Spec.Replicas, size(e))
 	why, starting, late := failureReason(e, d, w), conditions.FirstStartupWait(w.pods),
 		isRolloutStuck(e, d, r, w.now) || isRolloutOverdue(e, d, r, w)
-	conditions.SetFromWorkload(&next.Conditions, e.Generation, conditions.Workload{
+	workload := conditions.Workload{
 		Generation:         d.Generation,
 		ObservedGeneration: d.Status.ObservedGeneration,
 		Desired:            want,
@@ -48,7 +48,8 @@ func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout
 		Failure:            why,
 		StartupWait:        starting,
 		DeadlineExceeded:   late,
-	})
+	}
+	conditions.SetFromWorkload(&next.Conditions, e.Generation, workload)
 	next.LastRollout, next.StableReplicaSet = advanceRollout(e, r, rolloutOutcome{
 		stuck:        late,
 		failing:      cmp.Or(why, starting),
@@ -56,9 +57,9 @@ func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout
 		currentSet:   currentReplicaSet(d, w.replicaSets),
 		stableExists: findReplicaSet(w.replicaSets, isNamed(e.Status.StableReplicaSet)) != nil,
 	}, w.now)
-	if r.appliedHash != r.specHash {
-		setRolledBack(&next.Conditions, e.Generation, next.LastRollout)
-	}
+	undone := rolledBack(r, next.LastRollout)
+	conditions.Halt(&next.Conditions, e.Generation, undone)
+	conditions.SetDegraded(&next.Conditions, e.Generation, undone, workload.PodFailing(e.Status.Conditions), workload.Overdue())
 	conditions.SetPaused(&next.Conditions, e.Generation, e.Spec.Paused)
 	return next
 }

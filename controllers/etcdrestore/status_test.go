@@ -59,7 +59,7 @@ func TestJudge(t *testing.T) {
 				t.Errorf("it is looked at again after %s", got.recheckAfter)
 			}
 			// of a pass before
-			conditions.SetProblem(r.GetConditions(), nil, 1, &conditions.Problem{Reason: commonv1.ReasonRefusedByServer, NeedsHuman: true})
+			conditions.SetFailedPass(r.GetConditions(), nil, 1, &conditions.Problem{Reason: commonv1.ReasonRefusedByServer})
 			if setStatus(r, got); r.HasEnded() != (got.complete || got.failed) {
 				t.Errorf("got %+v", r.Status)
 			}

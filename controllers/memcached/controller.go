@@ -93,8 +93,10 @@ func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, 
 		late, recheckAfter = r.refreshCertificates(ctx, m, s, pods)
 	}
 	w := r.worldOf(m, observed, pods, proxies)
+	w.usersUnusable = s.users.unusable()
 	var recheckPods time.Duration
 	if !m.Spec.Paused {
+		w.certificateUnusable = s.certificate.inSync(late).Unusable()
 		var checkErr error
 		recheckPods, checkErr = r.CheckPods(ctx, m, w.set, pods, w.now)
 		err = errors.Join(err, checkErr)

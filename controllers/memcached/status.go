@@ -22,7 +22,9 @@ type world struct {
 	pods    []corev1.Pod // the nodes'
 	proxies []corev1.Pod
 	refusal string // why nodes' pods are refused; empty if they are not
-	now     time.Time
+	// usersUnusable and certificateUnusable are the problems with the user's Secrets while what they had before serves.
+	usersUnusable, certificateUnusable *conditions.Problem
+	now                                time.Time
 }
 
 // status returns the status that follows from what a pass saw.
@@ -38,7 +40,7 @@ func status(m *cachev1alpha1.Memcached, w world) cachev1alpha1.MemcachedStatus {
 	next.Replicas = set.Status.Replicas
 	next.ReadyReplicas = set.Status.ReadyReplicas
 	next.UpdatedReplicas = set.Status.UpdatedReplicas
-	conditions.SetFromWorkload(&next.Conditions, m.Generation, conditions.Workload{
+	workload := conditions.Workload{
 		Generation:         set.Generation,
 		ObservedGeneration: set.Status.ObservedGeneration,
 		Desired:            ptr.Deref(set.Spec.Replicas, size(m)),
@@ -51,7 +53,10 @@ func status(m *cachev1alpha1.Memcached, w world) cachev1alpha1.MemcachedStatus {
 		StartupWait:      pendingReason(w, late),
 		DeadlineExceeded: late,
 		Frontend:         proxyWorkload(m, w.proxy),
-	})
+	}
+	conditions.SetFromWorkload(&next.Conditions, m.Generation, workload)
+	conditions.SetDegraded(&next.Conditions, m.Generation,
+		w.usersUnusable, w.certificateUnusable, workload.PodFailing(m.Status.Conditions), workload.Overdue())
 	conditions.SetPaused(&next.Conditions, m.Generation, m.Spec.Paused)
 	return next
 }

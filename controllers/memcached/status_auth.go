@@ -9,7 +9,6 @@ import (
 )
 
 // credentialsInSync sets the condition that says whether all nodes know the users of the user's Secret and no others.
-// A Secret that is of no use needs a human; the users known before stay until then.
 func credentialsInSync(m *cachev1alpha1.Memcached, u userRotation) {
 	list := &m.Status.Conditions
 	if m.Spec.Auth == nil {
@@ -38,4 +37,12 @@ func credentialsInSync(m *cachev1alpha1.Memcached, u userRotation) {
 	default:
 		set(true, commonv1.ReasonPasswordsAccepted, "every node knows the users that the Secret says")
 	}
+}
+
+// unusable is the problem with the Secret of the users, while the users known before stay; nil otherwise.
+func (u userRotation) unusable() *conditions.Problem {
+	if u.problem == "" || len(u.published.lines) == 0 {
+		return nil
+	}
+	return conditions.SecretUnusable(authField, u.problem)
 }

@@ -15,7 +15,10 @@ func certificatesInSync(m *cachev1alpha1.Memcached, c certificate, late []string
 		meta.RemoveStatusCondition(list, commonv1.ConditionCertificatesInSync)
 		return
 	}
-	conditions.SetCertificatesInSync(list, m.Generation, conditions.Certificates{
-		Field: tlsField, Problem: c.problem, NoneValid: c.IsEmpty(), Lagging: late,
-	})
+	conditions.SetCertificatesInSync(list, m.Generation, c.inSync(late))
+}
+
+// inSync is what is known of the certificate, and of the nodes that are not known to use it.
+func (c certificate) inSync(late []string) conditions.Certificates {
+	return conditions.Certificates{Field: tlsField, Problem: c.problem, NoneValid: c.IsEmpty(), Lagging: late}
 }

@@ -33,8 +33,8 @@ func TestCertificatesInSync(t *testing.T) {
 			if text := string(got.Status) + " " + got.Reason + ": " + got.Message; !strings.HasPrefix(text, c.want) {
 				t.Errorf("got %s", text)
 			}
-			if degraded := meta.IsStatusConditionTrue(m.Status.Conditions, commonv1.ConditionDegraded); degraded != c.degraded {
-				t.Errorf("Degraded is %t", degraded)
+			if unusable := c.inSync(c.late).Unusable(); (unusable != nil) != c.degraded {
+				t.Errorf("Degraded would report %+v", unusable)
 			}
 			m.Spec.TLS = nil
 			certificatesInSync(m, certificate{}, nil)

@@ -48,30 +48,6 @@ func Truncate(text string, most int) string {
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
-// Problem is what an error means to the user.
-type Problem struct {
-	Reason  string
-	Message string
-	// NeedsHuman is true when time alone is unlikely to fix it.
-	NeedsHuman bool
-}
-
-// SetProblem reports a problem through the conditions. A generation that was Ready before a passing failure keeps what
-// was computed; one that was not is not made Ready by a pass that failed.
-func SetProblem(list *[]metav1.Condition, before []metav1.Condition, generation int64, p *Problem) {
-	if p == nil {
-		return
-	}
-	Set(list, generation, commonv1.ConditionProgressing, !p.NeedsHuman, p.Reason, p.Message)
-	if p.NeedsHuman {
-		Set(list, generation, commonv1.ConditionDegraded, true, p.Reason, p.Message)
-	}
-	was := meta.FindStatusCondition(before, commonv1.ConditionReady)
-	if p.NeedsHuman || was == nil || was.Status != metav1.ConditionTrue || was.ObservedGeneration < generation {
-		Set(list, generation, commonv1.ConditionReady, false, p.Reason, p.Message)
-	}
-}
-
 // KeepTransitionTimes restores the transition time of every condition whose status is as before: within a pass it may
 // have turned there and back, and a failing pass that is tried again must not write the status each time.
 func KeepTransitionTimes(list, before []metav1.Condition) {

@@ -62,6 +62,7 @@ func TestSetFromWorkload(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			var list []metav1.Condition
 			SetFromWorkload(&list, 7, c.w)
+			SetDegraded(&list, 7, c.w.PodFailing(list), c.w.Overdue())
 			expect(t, list, c.are)
 			for _, condition := range list {
 				if condition.ObservedGeneration != 7 || condition.Message == "" {
@@ -88,6 +89,7 @@ func TestARolloutReportsWhatItWaitsFor(t *testing.T) {
 	} {
 		var list []metav1.Condition
 		SetFromWorkload(&list, 1, c.w)
+		SetDegraded(&list, 1, c.w.PodFailing(list), c.w.Overdue())
 		for kind, want := range c.says {
 			if got := meta.FindStatusCondition(list, kind).Message; got != want {
 				t.Errorf("%s says %q, not %q", kind, got, want)
@@ -118,35 +120,6 @@ func TestOthersWordsFitIntoACondition(t *testing.T) {
 	Set(&list, 1, ready, false, strings.Repeat("1:", maxReason), strings.Repeat("é", maxMessage))
 	if c := list[0]; !fits.MatchString(c.Reason) || len(c.Reason) > maxReason || len(c.Message) != maxMessage {
 		t.Errorf("got a reason of %d and a message of %d bytes", len(c.Reason), len(c.Message))
-	}
-}
-
-func TestSetProblem(t *testing.T) {
-	passing := &Problem{Reason: "Retrying", Message: "m"}
-	human := &Problem{Reason: "InvalidSpec", Message: "m", NeedsHuman: true}
-	was := func(status metav1.ConditionStatus, generation int64) []metav1.Condition {
-		return []metav1.Condition{{Type: ready, Status: status, Reason: "Replicas", ObservedGeneration: generation}}
-	}
-	for _, c := range []struct {
-		reason string
-		before []metav1.Condition
-		p      *Problem
-		are    map[string]string
-	}{
-		{"no problem", was(metav1.ConditionTrue, 2), nil, map[string]string{ready: "True Replicas"}},
-		{"this generation was Ready and a passing failure comes", was(metav1.ConditionTrue, 2), passing, map[string]string{
-			ready: "True Replicas", progressing: "True Retrying"}},
-		{"an older generation was Ready", was(metav1.ConditionTrue, 1), passing, map[string]string{ready: "False Retrying"}},
-		{"it was not Ready", was(metav1.ConditionFalse, 2), passing, map[string]string{ready: "False Retrying"}},
-		{"the first pass fails", nil, passing, map[string]string{ready: "False Retrying", progressing: "True Retrying"}},
-		{"a human is needed, though it was Ready", was(metav1.ConditionTrue, 2), human, map[string]string{
-			ready: "False InvalidSpec", progressing: "False InvalidSpec", degraded: "True InvalidSpec"}},
-	} {
-		t.Run(c.reason, func(t *testing.T) {
-			computed := []metav1.Condition{{Type: ready, Status: metav1.ConditionTrue, Reason: "Replicas"}}
-			SetProblem(&computed, c.before, 2, c.p)
-			expect(t, computed, c.are)
-		})
 	}
 }
 

@@ -97,7 +97,8 @@ func TestLastWords(t *testing.T) {
 		{"12:00 starting\n12:00 too many open files\x1b\n", cause + "; it last said: 12:00 too many open files?"},
 		{"12:01 starting\n12:01 too many open files\n", cause + "; it last said: 12:00 too many open files?"},
 	} {
-		SetFromWorkload(&list, 1, Workload{Generation: 1, ObservedGeneration: 1, Desired: 1, Failure: FirstFailure(stopped(fallback, c.said))})
+		w := Workload{Generation: 1, ObservedGeneration: 1, Desired: 1, Failure: FirstFailure(stopped(fallback, c.said))}
+		SetDegraded(&list, 1, w.PodFailing(list))
 		if got := meta.FindStatusCondition(list, commonv1.ConditionDegraded).Message; got != c.says {
 			t.Errorf("%q: says %q", c.said, got)
 		}

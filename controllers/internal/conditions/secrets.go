@@ -9,20 +9,24 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// SetSecretUnusable says in a condition that the Secret which a field names is of no use. If a fallback serves until
-// the Secret is fixed, Degraded says so, too. If there is none, the pass has failed and its error says so; an object
-// that is not Available gives this as its reason, too.
+// SecretUnusable is the problem that the Secret which a field names is of no use. A kind lists it if a fallback serves until the
+// Secret is fixed. If there is none, the pass fails, and its error reports the problem.
+func SecretUnusable(field, problem string) *Problem {
+	return &Problem{Reason: commonv1.ReasonSecretUnusable, Message: field + ": " + problem}
+}
+
+// SetSecretUnusable says in a condition of that type that the Secret which a field names is of no use, and what serves until it is
+// fixed. Without such a fallback, an object that is not Available gives this as its reason, too.
 func SetSecretUnusable(list *[]metav1.Condition, generation int64, kind, field, problem, fallback string) {
-	problem = field + ": " + problem
-	if fallback == "" {
-		Set(list, generation, kind, false, commonv1.ReasonSecretUnusable, problem)
-		if !meta.IsStatusConditionTrue(*list, commonv1.ConditionAvailable) {
-			Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonSecretUnusable, problem)
-		}
+	p := SecretUnusable(field, problem)
+	if fallback != "" {
+		Set(list, generation, kind, false, p.Reason, p.Message+"; until it is fixed "+fallback)
 		return
 	}
-	Set(list, generation, kind, false, commonv1.ReasonSecretUnusable, problem+"; until it is fixed "+fallback)
-	Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonSecretUnusable, problem)
+	Set(list, generation, kind, false, p.Reason, p.Message)
+	if !meta.IsStatusConditionTrue(*list, commonv1.ConditionAvailable) {
+		Set(list, generation, commonv1.ConditionAvailable, false, p.Reason, p.Message)
+	}
 }
 
 // Certificates is what is known of the certificates that a user's Secret gives to nodes.
@@ -37,6 +41,14 @@ type Certificates struct {
 	Lagging []string
 	// TrustPending is true while the published certificate is not yet the Secret's own.
 	TrustPending bool
+}
+
+// Unusable is the problem with the Secret while the last good certificate stays in use; nil otherwise.
+func (c Certificates) Unusable() *Problem {
+	if c.Problem == "" || c.NoneValid {
+		return nil
+	}
+	return SecretUnusable(c.Field, c.Problem)
 }
 
 // SetCertificatesInSync says whether all nodes use the certificate in the user's Secret.

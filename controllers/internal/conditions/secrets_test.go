@@ -37,8 +37,8 @@ func TestSetCertificatesInSync(t *testing.T) {
 			if !strings.HasPrefix(text, c.want) || (text == "") != (c.want == "") {
 				t.Errorf("got %q", text)
 			}
-			if degraded := meta.IsStatusConditionTrue(list, commonv1.ConditionDegraded); degraded != c.degraded {
-				t.Errorf("Degraded is %t", degraded)
+			if unusable := c.given.Unusable(); (unusable != nil) != c.degraded {
+				t.Errorf("Degraded would report %+v", unusable)
 			}
 		})
 	}

@@ -63,12 +63,36 @@ func (w Workload) isAvailable() (bool, string) {
 	return w.Ready >= least, message
 }
 
-// SetFromWorkload sets Ready, Available, Progressing and Degraded.
-func SetFromWorkload(list *[]metav1.Condition, generation int64, w Workload) {
-	done, reason, message := w.isRolledOut()
+// progress is how far the rollout is, and what it waits for.
+func (w Workload) progress() (done bool, reason, message string) {
+	done, reason, message = w.isRolledOut()
 	if w.StartupWait != "" && w.Failure == "" && !done {
 		message += ": " + w.StartupWait
 	}
+	return done, reason, message
+}
+
+// PodFailing is the problem that a pod which the rollout needs does not start; nil if there is none. before are the conditions that
+// reported it last: a container's other last words alone are no news.
+func (w Workload) PodFailing(before []metav1.Condition) *Problem {
+	if done, _, _ := w.progress(); done || w.Failure == "" {
+		return nil
+	}
+	return &Problem{Reason: commonv1.ReasonPodFailing, Message: keepLastWords(before, w.Failure)}
+}
+
+// Overdue is the problem that the rollout exceeded its progress deadline; nil if it did not.
+func (w Workload) Overdue() *Problem {
+	done, _, message := w.progress()
+	if done || !w.DeadlineExceeded {
+		return nil
+	}
+	return &Problem{Reason: commonv1.ReasonProgressDeadlineExceeded, Message: message}
+}
+
+// SetFromWorkload sets Ready, Available and Progressing.
+func SetFromWorkload(list *[]metav1.Condition, generation int64, w Workload) {
+	done, reason, message := w.progress()
 	Set(list, generation, commonv1.ConditionReady, done, reason, message)
 
 	if w.Desired == 0 {
@@ -82,14 +106,5 @@ func SetFromWorkload(list *[]metav1.Condition, generation int64, w Workload) {
 		Set(list, generation, commonv1.ConditionProgressing, false, commonv1.ReasonRolledOut, "this generation runs everywhere")
 	} else {
 		Set(list, generation, commonv1.ConditionProgressing, !w.DeadlineExceeded, reason, message)
-	}
-
-	switch {
-	case w.Failure != "" && !done:
-		Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPodFailing, keepLastWords(*list, w.Failure))
-	case w.DeadlineExceeded && !done:
-		Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonProgressDeadlineExceeded, message)
-	default:
-		Set(list, generation, commonv1.ConditionDegraded, false, commonv1.ReasonAsExpected, "nothing needs a human")
 	}
 }

@@ -104,20 +104,21 @@ func toProblem(err error) *conditions.Problem {
 	case err == nil, allErrors(err, isConflictOrTerminating):
 		return nil
 	case errors.As(err, &wrong):
-		return &conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: wrong.text, NeedsHuman: true}
+		return &conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: wrong.text}
 	case errors.As(err, &foreign):
-		return &conditions.Problem{Reason: commonv1.ReasonNameConflict, Message: foreign.text, NeedsHuman: true}
+		return &conditions.Problem{Reason: commonv1.ReasonNameConflict, Message: foreign.text}
 	case errors.As(err, &absent):
-		return &conditions.Problem{Reason: commonv1.ReasonAPIMissing, Message: absent.text, NeedsHuman: true}
+		return &conditions.Problem{Reason: commonv1.ReasonAPIMissing, Message: absent.text}
 	case errors.As(err, &held):
-		return &conditions.Problem{Reason: commonv1.ReasonReconcileStuck, Message: held.text, NeedsHuman: true}
+		return &conditions.Problem{Reason: commonv1.ReasonReconcileStuck, Message: held.text}
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), strings.Contains(err.Error(), typedPatchRefusal):
 		return &conditions.Problem{Reason: commonv1.ReasonRefusedByServer,
-			Message: err.Error() + conditions.RefusalAdvice(err.Error(), resourcesField(err)), NeedsHuman: true}
+			Message: err.Error() + conditions.RefusalAdvice(err.Error(), resourcesField(err))}
 	case allErrors(err, isWaiting):
-		return &conditions.Problem{Reason: commonv1.ReasonWaiting, Message: err.Error()}
+		return &conditions.Problem{Reason: commonv1.ReasonWaiting, Message: err.Error(), Transient: true}
 	default:
-		return &conditions.Problem{Reason: commonv1.ReasonRetrying, Message: localAddress.ReplaceAllString(err.Error(), "")}
+		return &conditions.Problem{Reason: commonv1.ReasonRetrying, Message: localAddress.ReplaceAllString(err.Error(), ""),
+			Transient: true}
 	}
 }
 

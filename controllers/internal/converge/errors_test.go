@@ -107,7 +107,7 @@ func TestAMistakeThatTimeMayEndIsLookedAtAgain(t *testing.T) {
 }
 
 func TestAMistakeNamesItsField(t *testing.T) {
-	if p := toProblem(Invalid("spec.image", "%q is none", "a b")); p.Message != `spec.image: "a b" is none` || !p.NeedsHuman {
+	if p := toProblem(Invalid("spec.image", "%q is none", "a b")); p.Message != `spec.image: "a b" is none` || p.Transient {
 		t.Errorf("got %+v", p)
 	}
 }

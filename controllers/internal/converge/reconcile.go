@@ -114,7 +114,7 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 		result, err = runIfReadable(ctx, obj, save, reconcile)
 	}
 	obj.SetObservedGeneration(obj.GetGeneration())
-	conditions.SetProblem(obj.GetConditions(), before, obj.GetGeneration(), toProblem(err))
+	conditions.SetFailedPass(obj.GetConditions(), before, obj.GetGeneration(), toProblem(err))
 	if saveErr := save(ctx); saveErr != nil && err == nil {
 		err = saveErr
 	}

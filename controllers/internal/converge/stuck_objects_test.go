@@ -122,7 +122,7 @@ func TestOneThatStoppedTwoLeadersIsHeld(t *testing.T) {
 			if !c.held {
 				return
 			}
-			if p := toProblem(err); p.Reason != commonv1.ReasonReconcileStuck || !p.NeedsHuman ||
+			if p := toProblem(err); p.Reason != commonv1.ReasonReconcileStuck || p.Transient ||
 				!strings.Contains(p.Message, "2026-01-02T12:00:00Z") {
 				t.Errorf("it says %+v", p)
 			}

@@ -103,8 +103,8 @@ func TestResizing(t *testing.T) {
 			if is := meta.FindStatusCondition(list, commonv1.ConditionReady); is != nil && is.Status == metav1.ConditionFalse {
 				unready = is.Reason
 			}
-			if degraded := meta.IsStatusConditionTrue(list, commonv1.ConditionDegraded); unready != c.ready || degraded != (c.refusal != "") {
-				t.Errorf("ready: %q, degraded: %t", unready, degraded)
+			if refused := g.Refused(); unready != c.ready || (refused != nil) != (c.refusal != "") {
+				t.Errorf("ready: %q, and Degraded would report %+v", unready, refused)
 			}
 		})
 	}
@@ -124,12 +124,10 @@ func TestVolumesDoNotShrink(t *testing.T) {
 		{"1Gi", &appsv1.StatefulSet{}, ""},
 		{"1Gi", setOf("2Gi"), "storage.size: volumes cannot shrink, and stay as they are: set it to 2Gi or more"},
 	} {
-		var list []metav1.Condition
-		RefuseShrinking(&list, 1, resource.MustParse(c.asked), c.set)
-		degraded := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
-		if (degraded != nil) != (c.says != "") || degraded != nil &&
-			(degraded.Message != c.says || degraded.Reason != commonv1.ReasonInvalidSpec) {
-			t.Errorf("%s: %v", c.asked, list)
+		shrinking := Shrinking(resource.MustParse(c.asked), c.set)
+		if (shrinking != nil) != (c.says != "") || shrinking != nil &&
+			(shrinking.Message != c.says || shrinking.Reason != commonv1.ReasonInvalidSpec) {
+			t.Errorf("%s: %+v", c.asked, shrinking)
 		}
 	}
 }
@@ -164,15 +162,14 @@ func TestSizesAreComparedWithoutComputingThem(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	g := GrowthOf(map[string]*corev1.PersistentVolumeClaim{"a-0": claim("a-0", huge, "1Gi")}, resource.MustParse("2Gi"))
-	var list []metav1.Condition
-	RefuseShrinking(&list, 1, resource.MustParse("2Gi"), setOf(huge))
+	shrinking := Shrinking(resource.MustParse("2Gi"), setOf(huge))
 	outgrown := g.HaveOutgrown(resource.MustParse(huge))
 	runtime.ReadMemStats(&after)
 	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 64<<10 {
 		t.Errorf("%d bytes were allocated", allocated)
 	}
-	if len(g.ToRequest) != 0 || len(g.Undersized) != 1 || outgrown || len(list) == 0 {
-		t.Errorf("%+v, outgrown: %t, %v", g, outgrown, list)
+	if len(g.ToRequest) != 0 || len(g.Undersized) != 1 || outgrown || shrinking == nil {
+		t.Errorf("%+v, outgrown: %t", g, outgrown)
 	}
 	for _, c := range []struct {
 		a, b string

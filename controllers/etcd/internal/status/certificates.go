@@ -9,12 +9,27 @@ import (
 
 // setCertificatesInSync says whether all members of an object with TLS use the published certificate.
 func setCertificatesInSync(list *[]metav1.Condition, in Inputs) {
-	c := in.Certificates
-	if in.Situation.TLS == nil || in.Cluster.Status.Membership == nil {
-		return
+	if in.haveCertificates() {
+		conditions.SetCertificatesInSync(list, in.Cluster.Generation, in.clientCertificates())
 	}
-	conditions.SetCertificatesInSync(list, in.Cluster.Generation, conditions.Certificates{
-		Field: converge.TLSSecretField, Problem: c.Problem, NoneValid: c.Published.IsEmpty(), Lagging: in.Lagging,
-		TrustPending: c.Published.ContentHash() != c.Wanted.ContentHash(),
-	})
+}
+
+// certificateUnusable is the problem with the Secret of the certificate that clients are shown.
+func (i Inputs) certificateUnusable() *conditions.Problem {
+	if !i.haveCertificates() {
+		return nil
+	}
+	return i.clientCertificates().Unusable()
+}
+
+// haveCertificates reports whether there are members that are to show certificates to clients.
+func (i Inputs) haveCertificates() bool {
+	return i.Situation.TLS != nil && i.Cluster.Status.Membership != nil
+}
+
+func (i Inputs) clientCertificates() conditions.Certificates {
+	return conditions.Certificates{
+		Field: converge.TLSSecretField, Problem: i.Certificates.Problem, NoneValid: i.Certificates.Published.IsEmpty(), Lagging: i.Lagging,
+		TrustPending: i.Certificates.Published.ContentHash() != i.Certificates.Wanted.ContentHash(),
+	}
 }

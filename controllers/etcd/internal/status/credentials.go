@@ -14,7 +14,7 @@ import (
 
 // setCredentialsInSync says whether etcd lets in who has the password that the Secrets say.
 func setCredentialsInSync(list *[]metav1.Condition, in Inputs) {
-	if !in.Situation.RequiresLogin || in.Cluster.Status.Membership == nil {
+	if !in.haveLogins() {
 		return
 	}
 	s, next, l, record := in.Situation, in.Next, in.Logins, in.Situation.Login()
@@ -37,6 +37,19 @@ func setCredentialsInSync(list *[]metav1.Condition, in Inputs) {
 	default:
 		set(true, commonv1.ReasonPasswordsAccepted, "etcd lets in who has the password that the Secrets say")
 	}
+}
+
+// passwordUnusable is the problem with the Secret of the applications' password.
+func (i Inputs) passwordUnusable() *conditions.Problem {
+	if !i.haveLogins() || i.Logins.Problem == "" {
+		return nil
+	}
+	return conditions.SecretUnusable(passwords.SecretField, i.Logins.Problem)
+}
+
+// haveLogins reports whether there are members that are to require a login.
+func (i Inputs) haveLogins() bool {
+	return i.Situation.RequiresLogin && i.Cluster.Status.Membership != nil
 }
 
 func formerUntil(record databasev1alpha1.EtcdLogin) string {

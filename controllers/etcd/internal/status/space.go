@@ -14,22 +14,30 @@ import (
 // spaceReasons are those with which a human is asked to make room.
 var spaceReasons = []string{commonv1.ReasonNoSpace, commonv1.ReasonQuotaNearlyReached}
 
-// setSpaceLow warns before the quota is reached, by what is in use rather than by the size of the file, and until there is room again:
-// also while the operator frees pages, or takes an alarm back that the next writes would raise again. Another problem comes first.
-func setSpaceLow(list *[]metav1.Condition, in Inputs) {
-	was := meta.FindStatusCondition(in.Cluster.Status.Conditions, commonv1.ConditionDegraded)
-	isWarned := was != nil && was.Status == metav1.ConditionTrue && slices.Contains(spaceReasons, was.Reason)
-	usage, limit := in.Situation.Fullest(), int64(membership.WarnFrom)
-	if isWarned {
+// quotaExceeded asks a human to make room, also while the operator frees pages, or takes an alarm back that the next writes would
+// raise again: the repairs in between change nothing.
+func (i Inputs) quotaExceeded() *conditions.Problem {
+	if usage := i.Situation.Fullest(); usage.Refused && i.isLow(usage) {
+		return &conditions.Problem{Reason: commonv1.ReasonNoSpace, Message: usage.Explain()}
+	}
+	return nil
+}
+
+// quotaNearlyReached warns before the quota is reached.
+func (i Inputs) quotaNearlyReached() *conditions.Problem {
+	if usage := i.Situation.Fullest(); i.isLow(usage) {
+		return &conditions.Problem{Reason: commonv1.ReasonQuotaNearlyReached, Message: usage.Explain()}
+	}
+	return nil
+}
+
+// isLow reports whether a human is to know how much of the quota is in use. That counts rather than the size of the file. Once it was
+// reported, it is until there is room again.
+func (i Inputs) isLow(usage membership.Usage) bool {
+	was := meta.FindStatusCondition(i.Cluster.Status.Conditions, commonv1.ConditionDegraded)
+	limit := int64(membership.WarnFrom)
+	if was != nil && was.Status == metav1.ConditionTrue && slices.Contains(spaceReasons, was.Reason) {
 		limit = membership.WarnUntil
 	}
-	if meta.IsStatusConditionTrue(*list, commonv1.ConditionDegraded) || usage.Percent() < limit {
-		return
-	}
-	if usage.Refused { // as when a human is asked, so that the repairs in between change nothing
-		conditions.SetProblem(list, nil, in.Cluster.Generation,
-			&conditions.Problem{Reason: commonv1.ReasonNoSpace, Message: usage.Explain(), NeedsHuman: true})
-		return
-	}
-	conditions.Set(list, in.Cluster.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonQuotaNearlyReached, usage.Explain())
+	return usage.Percent() >= limit
 }

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
@@ -110,7 +111,7 @@ func commonVersions(s membership.Situation) (running, agreed string) {
 func setConditions(status *databasev1alpha1.EtcdClusterStatus, in Inputs) {
 	list, generation, s := &status.Conditions, in.Cluster.Generation, in.Situation
 	updated := s.Where(func(m membership.Member) bool { return isRecorded(m) && !m.Pod.Outdated })
-	conditions.SetFromWorkload(list, generation, conditions.Workload{
+	workload := conditions.Workload{
 		Generation:         in.Set.Generation,
 		ObservedGeneration: in.Set.Status.ObservedGeneration,
 		Desired:            s.Size,
@@ -120,17 +121,19 @@ func setConditions(status *databasev1alpha1.EtcdClusterStatus, in Inputs) {
 		Total:              in.Set.Status.Replicas,
 		Failure:            in.failure(),
 		StartupWait:        conditions.FirstStartupWait(in.Pods),
-	})
+	}
+	problems := in.problemsByUrgency(workload)
+	conditions.SetFromWorkload(list, generation, workload)
+	conditions.SetDegraded(list, generation, problems...)
 	setAvailable(list, generation, s)
 	volumes.SetResizing(list, generation, in.Growth)
-	if in.Cluster.Spec.Storage != nil {
-		volumes.RefuseShrinking(list, generation, in.Cluster.Spec.Storage.Size, in.Set)
-	}
+	conditions.Halt(list, generation, in.shrinking())
 	setCertificatesInSync(list, in)
 	setCredentialsInSync(list, in)
 	setProgress(list, in)
-	setBlocked(list, in)
-	setSpaceLow(list, in)
+	if first := conditions.First(problems...); in.Next.Do == membership.Block || first != nil && first.Reason == commonv1.ReasonNoSpace {
+		conditions.Halt(list, generation, first)
+	}
 	setUpdateAvailable(list, in)
 	if in.Cluster.Spec.Paused && in.Next.IsRollout() && in.Next.Do != membership.Wait {
 		conditions.SetPausedChanges(list, generation, []string{in.Next.Phrase()})

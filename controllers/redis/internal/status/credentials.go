@@ -16,8 +16,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// setCredentialsInSync says whether all nodes that answer accept what the Secrets
-// say. What no pass will repair by itself needs a human.
+// setCredentialsInSync says whether all nodes that answer accept what the Secrets say.
 func setCredentialsInSync(list *[]metav1.Condition, generation int64, s topology.Situation, c config.Credentials) {
 	reason, message := credentialsState(s, c)
 	if reason == commonv1.ReasonPasswordsAccepted && omitUntilFirstReply(list, commonv1.ConditionCredentialsInSync, s.World) {
@@ -28,9 +27,46 @@ func setCredentialsInSync(list *[]metav1.Condition, generation int64, s topology
 	}
 	inSync := reason == commonv1.ReasonPasswordsAccepted || reason == commonv1.ReasonPasswordsOverlap
 	conditions.Set(list, generation, commonv1.ConditionCredentialsInSync, inSync, reason, message)
-	if !inSync && reason != commonv1.ReasonRotating && reason != commonv1.ReasonReadmitting {
-		conditions.Set(list, generation, commonv1.ConditionDegraded, true, reason, message)
+}
+
+// unsolved is the most urgent of the problems with passwords that no pass will repair by itself; nil if there is none.
+func unsolved(s topology.Situation, c config.Credentials) *conditions.Problem {
+	return conditions.First(lockedOut(s), passwordUnusable(s, c), passwordRefused(s))
+}
+
+// lockedOut is the problem that nodes do not know the operator's password, and no master serves with which they could be restarted.
+func lockedOut(s topology.Situation) *conditions.Problem {
+	locked := s.Where(topology.Node.IsLockedOut)
+	if len(locked) == 0 || isReadmitting(s) {
+		return nil
 	}
+	return &conditions.Problem{Reason: commonv1.ReasonLockedOut, Message: lockedOutMessage(s, locked)}
+}
+
+// passwordUnusable is the problem with the Secret of the applications' password. It waits while a node is readmitted.
+func passwordUnusable(s topology.Situation, c config.Credentials) *conditions.Problem {
+	if c.Problem == "" || isReadmitting(s) {
+		return nil
+	}
+	p := conditions.SecretUnusable(passwords.SecretField, c.Problem)
+	p.Message += "; until then the last password stays"
+	return p
+}
+
+// passwordRefused is the problem that nodes refuse to change their passwords. It waits while a node is readmitted.
+func passwordRefused(s topology.Situation) *conditions.Problem {
+	refusing := s.Where(func(m topology.Node) bool { return m.RefusesPasswords })
+	if len(refusing) == 0 || isReadmitting(s) {
+		return nil
+	}
+	return &conditions.Problem{Reason: commonv1.ReasonPasswordRefused, Message: strings.Join(topology.NamesOf(refusing), ", ") +
+		" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"}
+}
+
+// isReadmitting reports whether nodes that do not know the operator's password are about to be restarted, while a master serves.
+func isReadmitting(s topology.Situation) bool {
+	_, serving := s.ServingMaster()
+	return serving && s.Count(topology.Node.IsLockedOut) > 0
 }
 
 // isOnlyUnsent reports whether the nodes only wait for an operator that has just started to send them the passwords that they have:
@@ -41,19 +77,13 @@ func isOnlyUnsent(s topology.Situation, c config.Credentials) bool {
 }
 
 func credentialsState(s topology.Situation, c config.Credentials) (reason, message string) {
-	locked, refusing := s.Where(topology.Node.IsLockedOut), s.Where(func(m topology.Node) bool { return m.RefusesPasswords })
-	_, serving := s.ServingMaster()
+	p := unsolved(s, c)
 	switch last := c.OverlapEnd(); {
-	case len(locked) > 0 && serving:
-		return commonv1.ReasonReadmitting, strings.Join(topology.NamesOf(locked), ", ") +
+	case isReadmitting(s):
+		return commonv1.ReasonReadmitting, strings.Join(topology.NamesOf(s.Where(topology.Node.IsLockedOut)), ", ") +
 			" does not know the operator's password and is restarted once all others are in sync"
-	case len(locked) > 0:
-		return commonv1.ReasonLockedOut, lockedOutMessage(s, locked)
-	case c.Problem != "":
-		return commonv1.ReasonSecretUnusable, passwords.SecretField + ": " + c.Problem + "; until then the last password stays"
-	case len(refusing) > 0:
-		return commonv1.ReasonPasswordRefused, strings.Join(topology.NamesOf(refusing), ", ") +
-			" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"
+	case p != nil:
+		return p.Reason, p.Message
 	case c.IsUnpublished() || s.Count(topology.Node.HasOldPasswords) > 0:
 		return commonv1.ReasonRotating, "the nodes are being sent the passwords that the Secrets hold"
 	case c.Rotation.IsUnderWay():

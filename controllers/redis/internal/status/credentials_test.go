@@ -63,7 +63,7 @@ func TestCredentialsInSync(t *testing.T) {
 			setCredentialsInSync(&list, s.Generation, s.Situation(), c.keys)
 			got := meta.FindStatusCondition(list, commonv1.ConditionCredentialsInSync)
 			if got.Reason != c.reason || !strings.Contains(got.Message, c.says) || (got.Status == metav1.ConditionTrue) != c.inSync ||
-				meta.IsStatusConditionTrue(list, commonv1.ConditionDegraded) != c.degraded {
+				(unsolved(s.Situation(), c.keys) != nil) != c.degraded {
 				t.Errorf("got %+v", list)
 			}
 		})

@@ -20,14 +20,12 @@ func setSettingsInSync(list *[]metav1.Condition, generation int64, s topology.Si
 	say := func(reason, message string) {
 		conditions.Set(list, generation, commonv1.ConditionSettingsInSync, reason == commonv1.ReasonSettingsApplied, reason, message)
 	}
-	pending, refused := unappliedFields(s)
+	pending, _ := unappliedFields(s)
 	waiting, pods := unrolledFields(s)
-	switch {
-	case len(refused) > 0:
-		problem := conditions.Problem{Reason: commonv1.ReasonInvalidSpec, NeedsHuman: true,
-			Message: strings.Join(refused, "; ") + "; the value before stays in use"}
-		say(problem.Reason, problem.Message)
-		conditions.SetProblem(list, nil, generation, &problem)
+	switch refused := settingRefused(s); {
+	case refused != nil:
+		say(refused.Reason, refused.Message)
+		conditions.Halt(list, generation, refused)
 	case len(pending) > 0:
 		message := strings.Join(pending, ", ") + ": to be set on the running servers"
 		say(commonv1.ReasonApplyingSettings, message)
@@ -42,6 +40,15 @@ func setSettingsInSync(list *[]metav1.Condition, generation int64, s topology.Si
 	default:
 		say(commonv1.ReasonSettingsApplied, "every server runs with what the spec says")
 	}
+}
+
+// settingRefused is the problem that the servers refuse settings.
+func settingRefused(s topology.Situation) *conditions.Problem {
+	_, refused := unappliedFields(s)
+	if len(refused) == 0 {
+		return nil
+	}
+	return &conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: strings.Join(refused, "; ") + "; the value before stays in use"}
 }
 
 // unappliedFields are the fields that servers do not start with yet, and the words of those servers that refuse one.

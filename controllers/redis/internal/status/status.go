@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -61,11 +60,10 @@ func New(r *cachev1alpha1.Redis, s Inputs) cachev1alpha1.RedisStatus {
 	return status
 }
 
-// setConditions sets all conditions. Of several problems, Degraded has the one that is set last: the most urgent one.
 func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s Inputs) {
 	set, pods, next := s.Set, s.Pods, s.Next
 	list, generation := &status.Conditions, r.Generation
-	conditions.SetFromWorkload(list, generation, conditions.Workload{
+	workload := conditions.Workload{
 		Generation:         set.Generation,
 		ObservedGeneration: set.Status.ObservedGeneration,
 		Desired:            s.RunningSize(),
@@ -75,32 +73,21 @@ func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s 
 		Total:              set.Status.Replicas,
 		Failure:            cmp.Or(conditions.FirstFailure(pods), s.Refusal),
 		StartupWait:        conditions.FirstStartupWait(pods),
-	})
+	}
+	conditions.SetFromWorkload(list, generation, workload)
+	conditions.SetDegraded(list, generation, s.problemsByUrgency(workload, *list)...)
 	setAvailable(list, generation, s.Situation, next)
 	setSettingsInSync(list, generation, s.Situation)
-	setDiskErrors(list, generation, s.World)
-	setUnreadable(list, generation, s.World)
-	if s.Storage != nil {
-		volumes.RefuseShrinking(list, generation, s.Storage.Size, set)
-	}
+	conditions.Halt(list, generation, s.shrinking())
 	setRestoring(list, generation, s.Situation, next)
 	setHibernating(list, generation, s.Situation, set)
 	volumes.SetResizing(list, generation, s.VolumeGrowth())
 	setSplitBrain(list, generation, s.World, next)
-	_, why := s.QuorumMargin()
-	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonReplicasInSync, why, failoverMessages[why])
+	setFailoverPossible(list, generation, s.Situation)
 	conditions.SetPaused(list, generation, r.Spec.Paused)
 	setCertificatesInSync(list, generation, s.Situation, s.Certificates)
 	conditions.SetUpdateAvailable(list, generation, s.RunningImage, r.Spec.Image, s.DefaultImage, conditions.BySettingImage)
 	setCredentialsInSync(list, generation, s.Situation, s.Credentials)
-	setBlocked(list, generation, next)
-}
-
-// setBlocked says what a human must decide.
-func setBlocked(list *[]metav1.Condition, generation int64, next topology.Step) {
-	if next.Do == topology.Block {
-		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.Reason, commonv1.ReasonPromotionBlocked), next.Message)
-	}
 }
 
 // omitUntilFirstReply removes a condition that is not true yet while no server answers, as it would report
@@ -117,54 +104,6 @@ func omitUntilFirstReply(list *[]metav1.Condition, conditionType string, w topol
 func SetNoMaster(r *cachev1alpha1.Redis, why string) {
 	for _, conditionType := range []string{commonv1.ConditionReady, commonv1.ConditionAvailable, commonv1.ConditionFailoverPossible} {
 		conditions.Set(&r.Status.Conditions, r.Generation, conditionType, false, commonv1.ReasonNoMaster, why)
-	}
-}
-
-var failoverMessages = map[string]string{
-	commonv1.ReasonNoMaster:             "the operator knows of no master",
-	commonv1.ReasonNoReplicaInSync:      "no replica is in sync",
-	commonv1.ReasonTooFewReplicasInSync: "too few replicas are in sync to be sure that one has every confirmed write",
-	commonv1.ReasonReplicasInSync:       "losing the master now would lose no confirmed write",
-}
-
-// setSplitBrain names the nodes that take writes at the same time. The wrong ones are fenced within the pass,
-// where there is a record of who is right.
-func setSplitBrain(list *[]metav1.Condition, generation int64, w topology.World, next topology.Step) {
-	masters := topology.NamesOf(w.Where(func(m topology.Node) bool { return m.Answers() && m.Master }))
-	if len(masters) < 2 {
-		conditions.Set(list, generation, commonv1.ConditionSplitBrain, false, commonv1.ReasonOneMaster, "no second node takes writes")
-		return
-	}
-	message := strings.Join(masters, " and ") + " take writes"
-	if next.Message != "" {
-		message += ": " + next.Message
-	}
-	conditions.Set(list, generation, commonv1.ConditionSplitBrain, true, commonv1.ReasonSeveralMasters, message)
-}
-
-// setDiskErrors says which nodes cannot write down what they have. Such a master is switched over to a node that can.
-func setDiskErrors(list *[]metav1.Condition, generation int64, w topology.World) {
-	full := topology.NamesOf(w.Where(func(m topology.Node) bool { return m.Misconf }))
-	if len(full) == 0 {
-		return
-	}
-	conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonDiskError, fmt.Sprintf(
-		"%s cannot write to disk and refuses writes: free space on its volume, or let storage.size grow; its log has the cause",
-		strings.Join(full, ", ")))
-}
-
-// setUnreadable names the nodes whose answers cannot be parsed. They count as silent.
-func setUnreadable(list *[]metav1.Condition, generation int64, w topology.World) {
-	var unreadable []string
-	for _, m := range w.Nodes {
-		if m.Unreadable != "" {
-			unreadable = append(unreadable, m.Name+": "+m.Unreadable)
-		}
-	}
-	if len(unreadable) > 0 {
-		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonUnreadableReply, fmt.Sprintf(
-			"what answers at these nodes does not answer as a Redis or Valkey server does, and counts as silent (%s): check spec.image",
-			strings.Join(unreadable, "; ")))
 	}
 }
 

@@ -45,8 +45,8 @@ func TestCertificatesInSync(t *testing.T) {
 			if word := string(got.Status) + " " + got.Reason; word != c.want || !strings.Contains(got.Message, c.says) {
 				t.Errorf("got %s: %s", word, got.Message)
 			}
-			if meta.IsStatusConditionTrue(list, commonv1.ConditionDegraded) != c.degraded {
-				t.Errorf("degraded is not %t", c.degraded)
+			if unusable := certificateUnusable(s.Situation(), c.given); (unusable != nil) != c.degraded {
+				t.Errorf("Degraded would report %+v", unusable)
 			}
 		})
 	}
