@@ -1,6 +1,11 @@
 package conditions
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,6 +29,25 @@ func TestDegradedReportsTheFirstProblem(t *testing.T) {
 			SetDegraded(&list, 1, c.byUrgency...)
 			expect(t, list, map[string]string{ready: "True Replicas", degraded: c.says})
 		})
+	}
+}
+
+// Where several places set Degraded, the order of their calls would decide which problem it reports.
+func TestOnlySetDegradedSetsDegraded(t *testing.T) {
+	sets := regexp.MustCompile(`\bSet\([^()]*ConditionDegraded`)
+	var places []string
+	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for range sets.FindAll(text, -1) {
+			places = append(places, filepath.Base(path))
+		}
+		return err
+	})
+	if err != nil || strings.Join(places, " ") != "problems.go problems.go" {
+		t.Errorf("it is set in %v (%v)", places, err)
 	}
 }
 
