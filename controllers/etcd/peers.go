@@ -26,12 +26,12 @@ func (o *object) peerCertificates(ctx context.Context) (next config.PeerCertific
 	if err != nil {
 		return cached, "", err
 	}
-	if next, change, err = cached.Next(o.spec, members, now); err == nil && change == "" {
+	if next, change, err = cached.NextPublished(o.spec, members, now); err == nil && change == "" {
 		o.known.peers = &writtenPeers{cached, true}
 		return next, change, nil
 	}
 	if written := o.known.peers; written != nil && (err != nil || !written.shown || !cached.IsMissing()) {
-		return written.Next(o.spec, members, now)
+		return written.NextPublished(o.spec, members, now)
 	}
 	if o.cluster.Status.Membership == nil { // nothing depends on them yet
 		return next, change, err
@@ -40,7 +40,7 @@ func (o *object) peerCertificates(ctx context.Context) (next config.PeerCertific
 	if err != nil {
 		return live, "", err
 	}
-	return live.Next(o.spec, members, now)
+	return live.NextPublished(o.spec, members, now)
 }
 
 // readSecret reads a Secret of ours.

@@ -37,7 +37,7 @@ var (
 // nextPeers are the certificates that come next while no member runs.
 func nextPeers(t *testing.T, c config.PeerCertificates, now time.Time) (config.PeerCertificates, string) {
 	t.Helper()
-	next, change, err := c.Next(peersSpec, nil, now)
+	next, change, err := c.NextPublished(peersSpec, nil, now)
 	if err != nil {
 		t.Fatal(err)
 	}

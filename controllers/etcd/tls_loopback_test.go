@@ -129,7 +129,7 @@ func statusByJSON(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity)
 	return string(text)
 }
 
-// The steps of NextIdentity stand on this: etcd reads what it shows to clients at each handshake, and whom it trusts only when it
+// The steps of NextPublished stand on this: etcd reads what it shows to clients at each handshake, and whom it trusts only when it
 // starts.
 func TestEtcdShowsARenewedCertificateToClients(t *testing.T) {
 	e, dir := fixture.Secured(databasev1alpha1.EtcdClientAuthRequired), t.TempDir()
@@ -155,8 +155,8 @@ func TestEtcdShowsARenewedCertificateToClients(t *testing.T) {
 		t.Error("it does not show the renewed certificate")
 	}
 
-	both := pki.Certificates{Published: renewed, Wanted: other}.NextIdentity(time.Now())
-	next := pki.Certificates{Published: both, Wanted: other}.NextIdentity(time.Now())
+	both := pki.Certificates{Published: renewed, Wanted: other}.NextPublished(time.Now())
+	next := pki.Certificates{Published: both, Wanted: other}.NextPublished(time.Now())
 	if !bytes.Equal(next.Certificate, other.Certificate) {
 		t.Fatal("the second step shows the other certificate")
 	}

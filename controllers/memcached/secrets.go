@@ -105,7 +105,7 @@ func (r *Reconciler) readUsers(ctx context.Context, m *cachev1alpha1.Memcached, 
 	if err != nil {
 		return u, err
 	}
-	u.desired, u.problem = requestedUsers(m.Spec.Auth.SecretName, data)
+	u.wanted, u.problem = requestedUsers(m.Spec.Auth.SecretName, data)
 	switch {
 	case u.problem == "":
 		u.published, u.completed = u.nextPublished(set)

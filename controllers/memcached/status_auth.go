@@ -23,13 +23,13 @@ func credentialsInSync(m *cachev1alpha1.Memcached, u userRotation) {
 		conditions.SetSecretUnusable(list, m.Generation, commonv1.ConditionCredentialsInSync, authField, u.problem, "")
 	case u.problem != "":
 		conditions.SetSecretUnusable(list, m.Generation, commonv1.ConditionCredentialsInSync, authField, u.problem, "the users before stay")
-	case len(u.desired) == 0:
+	case len(u.wanted) == 0:
 		return // it could not be read yet
 	case u.hasUnpublished():
 		set(false, commonv1.ReasonRotating,
 			"the nodes learn the users that the Secret says when they have served for rollout.minReadySeconds: before, all would be replaced at "+
 				"once")
-	case len(u.published.lines) > len(u.desired):
+	case len(u.published.lines) > len(u.wanted):
 		set(false, commonv1.ReasonPasswordsOverlap,
 			"the nodes learn the users that the Secret says, one at a time, and know those before until all have")
 	case !u.completed:

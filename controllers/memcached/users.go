@@ -33,38 +33,38 @@ type userList struct {
 // userRotation is how far the users of one Memcached have been changed.
 type userRotation struct {
 	published userList // what pods start with
-	desired   []string // what the user's Secret says
+	wanted    []string // what the user's Secret says
 	problem   string   // what is wrong with that Secret
-	completed bool     // every pod has started with what is desired and nothing else
+	completed bool     // every pod has started with what is wanted and nothing else
 }
 
-// nextPublished returns the users that pods start with from now on, and whether all have started with just the desired
-// ones. At first these are the lines before and the desired ones, so that an application is let in by whichever node it
+// nextPublished returns the users that pods start with from now on, and whether all have started with just the wanted
+// ones. At first these are the lines published before and the wanted ones, so that an application is let in by whichever node it
 // meets, before and after it changes its password; when every pod knows both, and the last has filled up, only the
-// desired ones.
+// wanted ones.
 func (u userRotation) nextPublished(set *appsv1.StatefulSet) (next userList, settled bool) {
 	last, current := u.published, templateRevision(set)
 	everywhere := rolledOut(set) && current == last.revision
 	switch {
 	case len(last.lines) == 0: // the first, or ours was lost
-		return userList{u.desired, current + 1}, false
+		return userList{u.wanted, current + 1}, false
 	case u.hasUnpublished() && severalUnavailable(set):
 		return last, false
 	case u.hasUnpublished():
-		before := slices.DeleteFunc(slices.Clone(last.lines), func(line string) bool { return slices.Contains(u.desired, line) })
-		both := slices.Concat(u.desired, before)
+		before := slices.DeleteFunc(slices.Clone(last.lines), func(line string) bool { return slices.Contains(u.wanted, line) })
+		both := slices.Concat(u.wanted, before)
 		return userList{both[:min(len(both), maxLines)], last.revision + 1}, false
-	case len(last.lines) == len(u.desired):
+	case len(last.lines) == len(u.wanted):
 		return last, everywhere
 	case everywhere && allAvailable(set):
-		return userList{u.desired, last.revision + 1}, false
+		return userList{u.wanted, last.revision + 1}, false
 	}
 	return last, false
 }
 
 // hasUnpublished reports whether pods that start now would refuse a user of the user's Secret.
 func (u userRotation) hasUnpublished() bool {
-	return slices.ContainsFunc(u.desired, func(line string) bool { return !slices.Contains(u.published.lines, line) })
+	return slices.ContainsFunc(u.wanted, func(line string) bool { return !slices.Contains(u.published.lines, line) })
 }
 
 // templateRevision is the revision of the users that the set's pods start with; 0 is none.

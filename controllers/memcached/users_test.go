@@ -107,7 +107,7 @@ func TestPasswordsOverlap(t *testing.T) {
 			"a:2 b:2 c:2 d:2 a:1 b:1 c:1 d:1", 3, false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			next, settled := userRotation{published: c.published, desired: of(c.wanted)}.nextPublished(c.set)
+			next, settled := userRotation{published: c.published, wanted: of(c.wanted)}.nextPublished(c.set)
 			if !slices.Equal(next.lines, of(c.next)) || next.revision != c.revision || settled != c.settled {
 				t.Errorf("got %v, %t", next, settled)
 			}
@@ -121,11 +121,11 @@ func TestWhatIsSaidOfUsers(t *testing.T) {
 		reason string
 		says   string
 	}{
-		{userRotation{published: userList{lines: []string{"a:1"}}, desired: []string{"a:2"}}, commonv1.ReasonRotating, "rollout.minReadySeconds"},
-		{userRotation{published: userList{lines: []string{"a:2", "a:1"}}, desired: []string{"a:2"}}, commonv1.ReasonPasswordsOverlap,
+		{userRotation{published: userList{lines: []string{"a:1"}}, wanted: []string{"a:2"}}, commonv1.ReasonRotating, "rollout.minReadySeconds"},
+		{userRotation{published: userList{lines: []string{"a:2", "a:1"}}, wanted: []string{"a:2"}}, commonv1.ReasonPasswordsOverlap,
 			"know those before"},
-		{userRotation{published: userList{lines: []string{"a:2"}}, desired: []string{"a:2"}}, commonv1.ReasonRotating, "alone"},
-		{userRotation{published: userList{lines: []string{"a:2"}}, desired: []string{"a:2"}, completed: true}, commonv1.ReasonPasswordsAccepted,
+		{userRotation{published: userList{lines: []string{"a:2"}}, wanted: []string{"a:2"}}, commonv1.ReasonRotating, "alone"},
+		{userRotation{published: userList{lines: []string{"a:2"}}, wanted: []string{"a:2"}, completed: true}, commonv1.ReasonPasswordsAccepted,
 			"every node"},
 	} {
 		m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} })

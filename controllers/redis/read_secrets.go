@@ -28,7 +28,7 @@ func (p *pass) readCredentials(ctx context.Context) (config.Credentials, error) 
 	if p.Spec.AuthSecret != "" {
 		password, problem, err = p.userPassword(ctx, p.Spec.AuthSecret)
 	}
-	c = c.StartRotation(p.Spec.RotationRequest, rand.Text).ChooseLogin(p.Spec.AuthSecret, password, rand.Text).DropExpired(p.clock.Now())
+	c = c.StartRotation(p.Spec.RotationRequest, rand.Text).ChooseLogin(p.Spec.AuthSecret, password, rand.Text).RetireExpired(p.clock.Now())
 	c.Problem, c.Unread = problem, err != nil
 	switch {
 	case len(c.AcceptedDigests()) == 0 && err != nil:

@@ -18,11 +18,11 @@ type Certificates struct {
 	RecheckAfter time.Duration // how soon to look at that again; 0 is never
 }
 
-// NextIdentity returns what to publish once every server has loaded what was published
+// NextPublished returns what to publish once every server has loaded what was published
 // before. When the authority changes there are steps between, each of which
 // trusts the one before and is trusted by it: servers, operator and applications
 // change over one by one, and none refuses another.
-func (c Certificates) NextIdentity(now time.Time) Identity {
+func (c Certificates) NextPublished(now time.Time) Identity {
 	switch {
 	case reflect.DeepEqual(c.Published, c.Wanted): // as at rest: nothing is parsed
 		return c.Wanted

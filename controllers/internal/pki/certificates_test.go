@@ -33,7 +33,7 @@ func TestCertificatesChangeOver(t *testing.T) {
 			now, published, steps := time.Now(), old, 0
 			for i := 0; i < len(c.wanted) || published.ContentHash() != c.wanted[len(c.wanted)-1].ContentHash(); i++ {
 				wanted := c.wanted[min(i, len(c.wanted)-1)]
-				next := Certificates{Published: published, Wanted: wanted}.NextIdentity(now)
+				next := Certificates{Published: published, Wanted: wanted}.NextPublished(now)
 				if !next.Trusts(published, now) || !published.Trusts(next, now) {
 					t.Fatalf("step %d: they do not trust one another", steps)
 				}

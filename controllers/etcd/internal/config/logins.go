@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/credentials"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
@@ -12,6 +14,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/etcdtoken"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/passwords"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/rotation"
 )
 
 // BackupUser may take snapshots. For that etcd asks that a user may do everything.
@@ -44,7 +47,7 @@ func (l Logins) Token(clock func() time.Time) credentials.PerRPCCredentials {
 	return etcdtoken.New([]byte(l.TokenKey), clock)
 }
 
-// Wanted is the login that applications are to have next. It stays while the one before it is let in, too: there are two users.
+// Wanted is the login that applications are to have next. It stays while the former one is let in, too: there are two users.
 func (l Logins) Wanted(record databasev1alpha1.EtcdLogin) Login {
 	chosen := cmp.Or(l.Chosen, l.Published.Password)
 	switch next := membership.NextUser(record, l.Published.User, l.Published.Password == chosen); next {
@@ -66,12 +69,14 @@ func (l Logins) Users(record databasev1alpha1.EtcdLogin) []wire.User {
 
 // RecheckAfter is how soon there is something to do about who may log in; 0 for nothing.
 func (l Logins) RecheckAfter(record databasev1alpha1.EtcdLogin, now time.Time) time.Duration {
-	var soonest time.Duration
+	soonest := rotation.RecheckAfter(OverlapEnd(record), now, membership.ShortRequeue)
 	if l.IsUnread {
-		soonest = passwords.SecretReread
-	}
-	if until := record.FormerUntil; until != nil {
-		soonest = converge.Soonest(soonest, max(until.Sub(now), membership.ShortRequeue))
+		soonest = converge.Soonest(soonest, passwords.SecretReread)
 	}
 	return soonest
+}
+
+// OverlapEnd is until when the former user of the applications is let in; zero while the overlap has not started.
+func OverlapEnd(record databasev1alpha1.EtcdLogin) time.Time {
+	return ptr.Deref(record.FormerUntil, metav1.Time{}).Time
 }

@@ -70,14 +70,14 @@ func TrustOf(record *databasev1alpha1.EtcdMembership, pods []corev1.Pod) []Membe
 // ErrTrustLost says that members trust only an authority that can no longer issue, and whose certificates are gone.
 var ErrTrustLost = errors.New("the members trust only an authority that is gone")
 
-// Next are the certificates to publish now, and what people are to know if they change.
+// NextPublished are the certificates to publish now, and what people are to know if they change.
 //
 // When the authority changes, some members run on with what they have read at their start, and kubelets bring new certificates
 // to one earlier than to another. So there are steps, between which each member trusts every other: first all learn to trust
 // both authorities, by new pods; then the new one issues the certificates; and at last the former one is dropped.
 //
 // It returns ErrTrustLost if whatever it published would cut members off.
-func (p PeerCertificates) Next(
+func (p PeerCertificates) NextPublished(
 	spec membership.Spec, members []MemberTrust, now time.Time,
 ) (next PeerCertificates, change string, err error) {
 	isLost := p.authority.Parse() == nil

@@ -30,7 +30,7 @@ var (
 // step is what comes of one pass, which must not fail.
 func step(t *testing.T, c PeerCertificates, members []MemberTrust, now time.Time) (PeerCertificates, string) {
 	t.Helper()
-	next, change, err := c.Next(peersSpec, members, now)
+	next, change, err := c.NextPublished(peersSpec, members, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestNextPeerCertificates(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			now := peersStart.Add(c.after)
-			next, change, err := c.from.Next(peersSpec, c.members, now)
+			next, change, err := c.from.NextPublished(peersSpec, c.members, now)
 			if c.lost {
 				if !errors.Is(err, ErrTrustLost) {
 					t.Errorf("got %v, %v", nameCertificates(next, a), err)

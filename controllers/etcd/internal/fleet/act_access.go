@@ -10,6 +10,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/passwords"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/rotation"
 )
 
 func (f *Fleet) doAddRole(ctx context.Context, _ membership.Step) error {
@@ -71,7 +72,7 @@ func (f *Fleet) recordLogin(membership.Step) {
 	if next := f.Access.Wanted; next != "" && next != record.User {
 		record.User, record.FormerUser, record.FormerUntil = next, record.User, nil
 	} else if record.FormerUser != "" {
-		until := metav1.NewTime(f.Clock.Now().Add(passwords.Overlap))
+		until := metav1.NewTime(rotation.End(f.Clock.Now(), passwords.Overlap))
 		record.FormerUntil = &until
 	}
 	f.Cluster.Status.Login = &record

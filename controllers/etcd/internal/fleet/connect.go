@@ -96,7 +96,7 @@ func (f *Fleet) Lagging(published pki.Identity) []string {
 func (f *Fleet) NextIdentity() pki.Identity {
 	c := f.Certificates
 	if f.Cluster.Spec.TLS != nil && (c.IsRenewal() || len(f.Lagging(c.Published)) == 0) {
-		return c.NextIdentity(f.Clock.Now())
+		return c.NextPublished(f.Clock.Now())
 	}
 	return c.Published
 }

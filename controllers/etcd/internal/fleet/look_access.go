@@ -11,6 +11,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/rotation"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 func (f *Fleet) lookAtAccess(ctx context.Context) {
 	record, published, now := f.Situation().Login(), f.Logins.Published, f.Clock.Now()
 	wanted := f.Logins.Wanted(record)
-	isOver := record.FormerUntil != nil && !now.Before(record.FormerUntil.Time)
+	isOver := rotation.HasEnded(config.OverlapEnd(record), now)
 	isSettled := record.Required && published == wanted && published.User == record.User && !isOver &&
 		(record.FormerUser == "" || record.FormerUntil != nil)
 	if f.Listed && (!isSettled || now.Sub(f.Memory.access) >= accessInterval) {

@@ -29,8 +29,8 @@ func filesSecret(in Inputs) *corev1ac.SecretApplyConfiguration {
 func systemSecret(in Inputs) *corev1ac.SecretApplyConfiguration {
 	values := map[string]string{wire.Operator: in.Credentials.Operator, wire.Replication: in.Credentials.Replication,
 		backup.RedisUser: in.Credentials.Backup}
-	if text := in.Credentials.RetiredJSON(); text != "" {
-		values[config.RetiredKey] = text
+	if text := in.Credentials.FormerJSON(); text != "" {
+		values[config.FormerKey] = text
 	}
 	if text := in.Credentials.RotationJSON(); text != "" {
 		values[config.RotationKey] = text

@@ -38,11 +38,11 @@ func TestRecalledAtEveryStage(t *testing.T) {
 	published := wanted.Publish(true)
 	counted, _ := published.StartOverlap(fixture.Noon)
 	for name, c := range map[string]config.Credentials{"wanted": wanted, "published": published, "counted": counted,
-		"over": counted.DropExpired(fixture.Noon.Add(config.PasswordOverlap))} {
+		"over": counted.RetireExpired(fixture.Noon.Add(config.PasswordOverlap))} {
 		got := config.CredentialsIn(storedSecrets(c)).ChooseLogin("s", "new", fixture.Drawn)
 		if got.Operator != c.Operator || got.Replication != c.Replication || got.Backup != c.Backup || got.Published != c.Published ||
 			got.Wanted != c.Wanted ||
-			got.AcceptedDigest() != c.AcceptedDigest() || got.RetiredJSON() != c.RetiredJSON() {
+			got.AcceptedDigest() != c.AcceptedDigest() || got.FormerJSON() != c.FormerJSON() {
 			t.Errorf("%s: %+v, want %+v", name, got, c)
 		}
 	}
@@ -52,9 +52,9 @@ func TestRecalledAtEveryStage(t *testing.T) {
 func TestARotationIsRecalledAtEveryStage(t *testing.T) {
 	first := fixture.Started("app", "").StartRotation("now", fixture.Drawn)
 	counted, _ := first.StartOverlap(fixture.Noon)
-	used, _ := counted.UseNext(fixture.Noon.Add(config.FilesOverlap))
+	used, _ := counted.PublishNext(fixture.Noon.Add(config.FilesOverlap))
 	ending, _ := used.StartOverlap(fixture.Noon)
-	over, _ := ending.DropFormer(fixture.Noon.Add(config.FormerOverlap))
+	over, _ := ending.RetireFormer(fixture.Noon.Add(config.FormerOverlap))
 	stages := []config.Credentials{fixture.Started("app", ""), first, counted, used, ending, over}
 	for i, now := range stages {
 		binding, system, files := storedSecrets(now)
@@ -82,8 +82,8 @@ func TestRecalledFromWhatIsLeft(t *testing.T) {
 	b, s, f := storedSecrets(counted)
 	lost := corev1.Secret{}
 	forged := corev1.Secret{Data: map[string][]byte{"_operator": []byte("forged"), "_replication": []byte("forged"),
-		"_backup":         []byte("forged"),
-		config.RetiredKey: []byte(`[{"digest":"x\nuser evil on nopass +@all"}]`)}}
+		"_backup":        []byte("forged"),
+		config.FormerKey: []byte(`[{"digest":"x\nuser evil on nopass +@all"}]`)}}
 	for _, c := range []struct {
 		reason                      string
 		binding, system, files      corev1.Secret

@@ -11,16 +11,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/passwords"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/rotation"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 const (
 	// PasswordOverlap is how long a password is accepted as well as the one that replaced it.
 	PasswordOverlap = passwords.Overlap
-	// MaxRetired bounds the passwords that are accepted as well as the current one,
+	// MaxFormer bounds the passwords that are accepted as well as the published one,
 	// should somebody change it all the time: the oldest goes first.
-	MaxRetired = 8
+	MaxFormer = 8
 	// MaxPasswordBytes is less than a server reads from a client that has not logged in
 	// yet, with room to spare.
 	MaxPasswordBytes = 4096
@@ -31,16 +33,16 @@ const (
 
 	// AnnotationFrom on <name>-auth names the user's Secret that its password came from.
 	AnnotationFrom = "mainstay-operator.io/password-from"
-	// RetiredKey of <name>-system lists what is still accepted, and until when.
-	RetiredKey = "retired"
+	// FormerKey of <name>-system lists the former passwords that are still accepted, and until when.
+	FormerKey = "retired"
 )
 
 // sha256Hex matches the form in which a password is named to a server.
 var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Credentials are the passwords of one Redis. A password of the applications is first wanted, then accepted by
-// every node, then published in <name>-auth; the one that was published before it is retired and accepted a
-// while longer.
+// every node, then published in <name>-auth; the one that was published before it is the former one, which is accepted a
+// while longer, and then retired.
 type Credentials struct {
 	Operator, Replication, Backup string
 	// Rotation is the last change of these three that a human asked for.
@@ -48,7 +50,7 @@ type Credentials struct {
 
 	Wanted    AppLogin
 	Published AppLogin // "" while <name>-auth is lost and not yet written again
-	Retired   []retiredPassword
+	Former    []formerPassword
 
 	Problem string // with the Secret that the spec names
 	Unread  bool   // it could not be read and is tried again
@@ -60,8 +62,8 @@ type AppLogin struct {
 	From     string // Secret of the user's that it was read from; "" when it was drawn
 }
 
-// retiredPassword is a password that was published before, by its SHA-256.
-type retiredPassword struct {
+// formerPassword is a password that was published before, by its SHA-256.
+type formerPassword struct {
 	Digest string    `json:"digest"`
 	Until  time.Time `json:"until"` // zero until its successor is published
 }
@@ -74,7 +76,7 @@ func (c Credentials) AcceptedDigests() []string {
 			list = append(list, Digest(l.Password))
 		}
 	}
-	for _, r := range c.Retired {
+	for _, r := range c.Former {
 		list = append(list, r.Digest)
 	}
 	slices.Sort(list)
@@ -105,50 +107,50 @@ func (c Credentials) ChooseLogin(secretName, password string, generate func() st
 	return c
 }
 
-// Publish makes the wanted password the published one; the caller has seen that every node accepts it. It retires the one
-// before, unless there was never a master: then no client can be using it.
+// Publish makes the wanted password the published one; the caller has seen that every node accepts it. The one before is a former
+// one, unless there was never a master: then no client can be using it.
 func (c Credentials) Publish(hadMaster bool) Credentials {
 	if old := c.Published.Password; hadMaster && old != "" && old != c.Wanted.Password {
-		c.Retired = append(slices.Clone(c.Retired), retiredPassword{Digest: Digest(old)})
+		c.Former = append(slices.Clone(c.Former), formerPassword{Digest: Digest(old)})
 	}
 	c.Published = c.Wanted
 	current := Digest(c.Published.Password)
-	c.Retired = slices.DeleteFunc(slices.Clone(c.Retired), func(r retiredPassword) bool { return r.Digest == current })
-	c.Retired = c.Retired[max(0, len(c.Retired)-MaxRetired):]
+	c.Former = slices.DeleteFunc(slices.Clone(c.Former), func(r formerPassword) bool { return r.Digest == current })
+	c.Former = c.Former[max(0, len(c.Former)-MaxFormer):]
 	return c
 }
 
 // IsUnpublished reports whether <name>-auth does not say yet what is wanted.
 func (c Credentials) IsUnpublished() bool { return c.Wanted.Password != "" && c.Published != c.Wanted }
 
-// StartOverlap sets when each retired password expires, once its successor is published, and when the stage of a rotation ends.
+// StartOverlap sets when each former password is retired, once its successor is published, and when the stage of a rotation ends.
 // It reports whether it set any.
 func (c Credentials) StartOverlap(now time.Time) (Credentials, bool) {
 	var staged bool
 	c.Rotation, staged = c.Rotation.startStage(now)
-	waiting := func(r retiredPassword) bool { return r.Until.IsZero() }
-	if c.Published.Password == "" || !slices.ContainsFunc(c.Retired, waiting) {
+	waiting := func(r formerPassword) bool { return r.Until.IsZero() }
+	if c.Published.Password == "" || !slices.ContainsFunc(c.Former, waiting) {
 		return c, staged
 	}
-	c.Retired = slices.Clone(c.Retired)
-	for i := range c.Retired {
-		if waiting(c.Retired[i]) {
-			c.Retired[i].Until = now.Add(PasswordOverlap).UTC().Truncate(time.Second)
+	c.Former = slices.Clone(c.Former)
+	for i := range c.Former {
+		if waiting(c.Former[i]) {
+			c.Former[i].Until = rotation.End(now, PasswordOverlap)
 		}
 	}
 	return c, true
 }
 
-// DropExpired drops what has been accepted long enough.
-func (c Credentials) DropExpired(now time.Time) Credentials {
-	c.Retired = slices.DeleteFunc(slices.Clone(c.Retired), func(r retiredPassword) bool { return !r.Until.IsZero() && !r.Until.After(now) })
+// RetireExpired retires the former passwords whose overlap has ended.
+func (c Credentials) RetireExpired(now time.Time) Credentials {
+	c.Former = slices.DeleteFunc(slices.Clone(c.Former), func(f formerPassword) bool { return rotation.HasEnded(f.Until, now) })
 	return c
 }
 
 // OverlapEnd is when the last overlap ends; zero when there is none.
 func (c Credentials) OverlapEnd() time.Time {
 	var last time.Time
-	for _, r := range c.Retired {
+	for _, r := range c.Former {
 		if r.Until.After(last) {
 			last = r.Until
 		}
@@ -158,25 +160,20 @@ func (c Credentials) OverlapEnd() time.Time {
 
 // RecheckAfter is how soon there is something to do about the passwords; 0 for nothing.
 func (c Credentials) RecheckAfter(now time.Time) time.Duration {
-	var soonest time.Duration
+	soonest := rotation.RecheckAfter(c.Rotation.Until, now, rotationRecheck)
 	if c.Unread {
-		soonest = SecretReread
+		soonest = converge.Soonest(soonest, SecretReread)
 	}
-	for _, r := range c.Retired {
-		if left := r.Until.Sub(now); !r.Until.IsZero() && (soonest == 0 || left < soonest) {
-			soonest = max(left, minRecheck)
-		}
-	}
-	if after := c.Rotation.recheckAfter(now); after > 0 && (soonest == 0 || after < soonest) {
-		soonest = after
+	for _, f := range c.Former {
+		soonest = converge.Soonest(soonest, rotation.RecheckAfter(f.Until, now, minRecheck))
 	}
 	return soonest
 }
 
-// RetiredJSON is what <name>-system keeps of retired passwords whose overlap has started, "" for none. The others are in
+// FormerJSON is what <name>-system keeps of the former passwords whose overlap has started, "" for none. The others are in
 // users.acl alone.
-func (c Credentials) RetiredJSON() string {
-	overlapping := slices.DeleteFunc(slices.Clone(c.Retired), func(r retiredPassword) bool { return r.Until.IsZero() })
+func (c Credentials) FormerJSON() string {
+	overlapping := slices.DeleteFunc(slices.Clone(c.Former), func(r formerPassword) bool { return r.Until.IsZero() })
 	if len(overlapping) == 0 {
 		return ""
 	}
@@ -200,11 +197,11 @@ func CredentialsIn(binding, system, files corev1.Secret) Credentials {
 		Rotation: rotationIn(system.Data[RotationKey])}
 	c.Published = AppLogin{Password: string(binding.Data[corev1.BasicAuthPasswordKey]), From: binding.Annotations[AnnotationFrom]}
 	c.Wanted = c.Published
-	_ = json.Unmarshal(system.Data[RetiredKey], &c.Retired) // an unreadable list is rebuilt from users.acl below
-	c.Retired = slices.DeleteFunc(c.Retired, func(r retiredPassword) bool { return !sha256Hex.MatchString(r.Digest) })
+	_ = json.Unmarshal(system.Data[FormerKey], &c.Former) // an unreadable list is rebuilt from users.acl below
+	c.Former = slices.DeleteFunc(c.Former, func(r formerPassword) bool { return !sha256Hex.MatchString(r.Digest) })
 	for _, hash := range acceptedBy(users) {
 		if !slices.Contains(c.AcceptedDigests(), hash) {
-			c.Retired = append(c.Retired, retiredPassword{Digest: hash})
+			c.Former = append(c.Former, formerPassword{Digest: hash})
 		}
 	}
 	return c

@@ -57,7 +57,7 @@ func TestRotation(t *testing.T) {
 	if c.IsUnpublished() || c.AcceptedDigest() != before {
 		t.Error("the nodes would be sent it twice")
 	}
-	if c.DropExpired(Noon.Add(time.Hour)).AcceptedDigest() != before || c.RecheckAfter(Noon) != 0 || c.RetiredJSON() != "" {
+	if c.RetireExpired(Noon.Add(time.Hour)).AcceptedDigest() != before || c.RecheckAfter(Noon) != 0 || c.FormerJSON() != "" {
 		t.Error("the overlap counts before the new one is known to be written")
 	}
 	c, changed := c.StartOverlap(Noon)
@@ -67,9 +67,9 @@ func TestRotation(t *testing.T) {
 	if c.RecheckAfter(Noon) != PasswordOverlap || c.OverlapEnd() != Noon.Add(PasswordOverlap) {
 		t.Errorf("due in %s", c.RecheckAfter(Noon))
 	}
-	accepts(t, c.DropExpired(Noon.Add(PasswordOverlap-1)), "old", "new")
-	accepts(t, c.DropExpired(Noon.Add(PasswordOverlap)), "new")
-	if c.DropExpired(Noon.Add(PasswordOverlap)).RecheckAfter(Noon.Add(PasswordOverlap)) != 0 {
+	accepts(t, c.RetireExpired(Noon.Add(PasswordOverlap-1)), "old", "new")
+	accepts(t, c.RetireExpired(Noon.Add(PasswordOverlap)), "new")
+	if c.RetireExpired(Noon.Add(PasswordOverlap)).RecheckAfter(Noon.Add(PasswordOverlap)) != 0 {
 		t.Error("something is left to be done at rest")
 	}
 }
@@ -78,15 +78,15 @@ func TestRotationAgain(t *testing.T) {
 	c, _ := Started("a", "s").ChooseLogin("s", "b", Drawn).Publish(true).StartOverlap(Noon)
 	c, _ = c.ChooseLogin("s", "c", Drawn).Publish(true).StartOverlap(Noon.Add(time.Minute))
 	accepts(t, c, "a", "b", "c")
-	accepts(t, c.DropExpired(Noon.Add(PasswordOverlap)), "b", "c")
+	accepts(t, c.RetireExpired(Noon.Add(PasswordOverlap)), "b", "c")
 	c, _ = c.ChooseLogin("s", "a", Drawn).Publish(true).StartOverlap(Noon.Add(2 * time.Minute)) // back to the first
 	accepts(t, c, "a", "b", "c")
-	accepts(t, c.DropExpired(Noon.Add(time.Hour)), "a")
+	accepts(t, c.RetireExpired(Noon.Add(time.Hour)), "a")
 	for n := range 20 {
 		c = c.ChooseLogin("s", "other"+strings.Repeat("x", n), Drawn).Publish(true)
 	}
-	if len(c.Retired) != MaxRetired {
-		t.Errorf("%d are accepted", len(c.Retired))
+	if len(c.Former) != MaxFormer {
+		t.Errorf("%d are accepted", len(c.Former))
 	}
 }
 
@@ -95,7 +95,7 @@ func TestNoOneUsesAPasswordBeforeThereIsAMaster(t *testing.T) {
 }
 
 func TestAForgedDigestReachesNoFile(t *testing.T) {
-	forged := corev1.Secret{Data: map[string][]byte{RetiredKey: []byte(`[{"digest":"x\nuser evil on nopass +@all"}]`)}}
+	forged := corev1.Secret{Data: map[string][]byte{FormerKey: []byte(`[{"digest":"x\nuser evil on nopass +@all"}]`)}}
 	if file := UsersACL(CredentialsIn(corev1.Secret{}, forged, corev1.Secret{})); strings.Contains(file, "evil") {
 		t.Errorf("got\n%s", file)
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/rotation"
 )
 
 const (
@@ -28,8 +30,8 @@ type OwnPasswords struct {
 }
 
 // Rotation is a change of the operator's own passwords that a human asked for. First every server accepts the next ones as well
-// as those in use; then the next ones are used; then the former ones are dropped. Each stage is in the Secrets before the next
-// starts, so that any operator can log in to any server, and any server that restarts is logged in to.
+// as those in use; then the next ones are published, and used; then the former ones are retired. Each stage is in the Secrets before
+// the next starts, so that any operator can log in to any server, and any server that restarts is logged in to.
 type Rotation struct {
 	Request string       `json:"request"`         // digest of the annotation's value
 	Other   OwnPasswords `json:"other,omitzero"`  // accepted too: the next ones, or the former ones once the next are used
@@ -41,9 +43,7 @@ type Rotation struct {
 func (r Rotation) IsUnderWay() bool { return r.Other != OwnPasswords{} }
 
 // isDue reports whether the stage has lasted long enough.
-func (r Rotation) isDue(now time.Time) bool {
-	return r.IsUnderWay() && !r.Until.IsZero() && !r.Until.After(now)
-}
+func (r Rotation) isDue(now time.Time) bool { return r.IsUnderWay() && rotation.HasEnded(r.Until, now) }
 
 // StartRotation generates the next passwords if a human asks for them by a value that was not asked with before.
 func (c Credentials) StartRotation(request string, generate func() string) Credentials {
@@ -58,9 +58,9 @@ func (c Credentials) StartRotation(request string, generate func() string) Crede
 	return c
 }
 
-// UseNext makes the next passwords those in use, if they have been accepted long enough. It reports whether it did. The caller
-// has seen that every server accepts them.
-func (c Credentials) UseNext(now time.Time) (Credentials, bool) {
+// PublishNext gives the next passwords to those who log in, if servers have accepted them long enough. It reports whether it did. The
+// caller has seen that every server accepts them.
+func (c Credentials) PublishNext(now time.Time) (Credentials, bool) {
 	next := c.Rotation.Other
 	if c.Rotation.Former || !c.Rotation.isDue(now) {
 		return c, false
@@ -70,9 +70,9 @@ func (c Credentials) UseNext(now time.Time) (Credentials, bool) {
 	return c, true
 }
 
-// DropFormer drops the former passwords, if they have been accepted long enough. It reports whether it did. The caller has seen
+// RetireFormer retires the former passwords, if they have been accepted long enough. It reports whether it did. The caller has seen
 // that no replica needs them.
-func (c Credentials) DropFormer(now time.Time) (Credentials, bool) {
+func (c Credentials) RetireFormer(now time.Time) (Credentials, bool) {
 	if !c.Rotation.Former || !c.Rotation.isDue(now) {
 		return c, false
 	}
@@ -89,16 +89,8 @@ func (r Rotation) startStage(now time.Time) (Rotation, bool) {
 	if r.Former {
 		lasts = FormerOverlap
 	}
-	r.Until = now.Add(lasts).UTC().Truncate(time.Second)
+	r.Until = rotation.End(now, lasts)
 	return r, true
-}
-
-// recheckAfter is how soon there is something to do; 0 for nothing.
-func (r Rotation) recheckAfter(now time.Time) time.Duration {
-	if r.Until.IsZero() {
-		return 0
-	}
-	return max(r.Until.Sub(now), rotationRecheck)
 }
 
 // HasRotated reports whether a rotation was asked for and has ended: then no server may accept what was used before.

@@ -14,7 +14,7 @@ import (
 func rotating() Credentials { return Started("app", "").StartRotation("now", Drawn) }
 
 func drops(c Credentials, after time.Duration) bool {
-	_, dropped := c.DropFormer(Noon.Add(after))
+	_, dropped := c.RetireFormer(Noon.Add(after))
 	return dropped
 }
 
@@ -29,7 +29,7 @@ func counted(t *testing.T, c Credentials) Credentials {
 }
 
 func uses(c Credentials, after time.Duration) bool {
-	_, used := c.UseNext(Noon.Add(after))
+	_, used := c.PublishNext(Noon.Add(after))
 	return used
 }
 
@@ -52,7 +52,7 @@ func TestTheFirstStageOfARotation(t *testing.T) {
 
 func TestTheSecondStageOfARotation(t *testing.T) {
 	first := counted(t, rotating())
-	c, used := first.UseNext(Noon.Add(FilesOverlap))
+	c, used := first.PublishNext(Noon.Add(FilesOverlap))
 	if !used || c.Operator != "drawn" || c.Replication != "drawn" || c.Backup != "drawn" || c.AcceptedDigest() != first.AcceptedDigest() {
 		t.Errorf("the next are used, and servers need not be sent them again: %+v", c)
 	}
@@ -62,7 +62,7 @@ func TestTheSecondStageOfARotation(t *testing.T) {
 	if c = counted(t, c); drops(c, FormerOverlap-1) {
 		t.Error("the former are dropped too soon")
 	}
-	c, _ = c.DropFormer(Noon.Add(FormerOverlap))
+	c, _ = c.RetireFormer(Noon.Add(FormerOverlap))
 	if !slices.Equal(c.OperatorDigests(), DigestsOf("drawn")) || !c.Rotation.HasRotated() || c.RecheckAfter(Noon) != 0 {
 		t.Errorf("the former are dropped: %+v", c)
 	}

@@ -45,23 +45,23 @@ func setPasswords(ctx context.Context, s server, c config.Credentials) error {
 	return nil
 }
 
-// RotatePasswords starts the next stage of a rotation that is due: the next passwords are used once every server accepts them,
-// and the former ones are dropped once every recorded replica has a login that is derived from the next one. It reports whether
+// RotatePasswords starts the next stage of a rotation that is due: the next passwords are published once every server accepts them,
+// and the former ones are retired once every recorded replica has a login that is derived from the next one. It reports whether
 // a stage has started: another pass is due once it is in the Secrets.
 func (f *Fleet) RotatePasswords() bool {
 	s, now := f.Situation(), f.operator.Clock.Now()
-	used, dropped := false, false
+	published, retired := false, false
 	if s.EveryNodeAccepts() {
-		f.Credentials, used = f.Credentials.UseNext(now)
+		f.Credentials, published = f.Credentials.PublishNext(now)
 	}
 	if s.LoginsSent() {
-		f.Credentials, dropped = f.Credentials.DropFormer(now)
+		f.Credentials, retired = f.Credentials.RetireFormer(now)
 	}
-	if used {
+	if published {
 		f.memory.forgetLogins()
 	}
 	f.memory.KeepCredentials(f.Credentials)
-	return used || dropped
+	return published || retired
 }
 
 // PublishPassword gives the applications the wanted password, once every node that answers

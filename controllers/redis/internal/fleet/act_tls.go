@@ -16,7 +16,7 @@ import (
 func (f *Fleet) PublishIdentity() config.Identity {
 	published := f.Certificates.Published
 	if f.Spec.TLS && (f.CertificatesLoaded() || f.Certificates.IsRenewal()) {
-		published = f.Certificates.NextIdentity(f.operator.Clock.Now())
+		published = f.Certificates.NextPublished(f.operator.Clock.Now())
 		f.memory.Published = published
 	}
 	return published

@@ -227,7 +227,7 @@ func TestAPasswordChangesAndTurnsNoOneAway(t *testing.T) {
 	used(errors.Join(login("app"), login("new")))
 
 	l.secrets, _ = l.secrets.Publish(true).StartOverlap(fixture.Noon)
-	l.secrets = l.secrets.DropExpired(fixture.Noon.Add(config.PasswordOverlap))
+	l.secrets = l.secrets.RetireExpired(fixture.Noon.Add(config.PasswordOverlap))
 	l.heal()
 	used(login("new"))
 	used(held.Set(t.Context(), "k", 2, 0).Err())

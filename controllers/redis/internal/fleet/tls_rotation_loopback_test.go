@@ -142,7 +142,7 @@ func TestNoOneIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	w := writeTo(t, set[0], old)
 	steps := 0
 	for published.ContentHash() != wanted.ContentHash() {
-		published = pki.Certificates{Published: published, Wanted: wanted}.NextIdentity(time.Now())
+		published = pki.Certificates{Published: published, Wanted: wanted}.NextPublished(time.Now())
 		steps++
 		for _, p := range set {
 			if p.load(t, published) {

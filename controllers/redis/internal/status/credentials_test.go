@@ -17,7 +17,7 @@ func TestCredentialsInSync(t *testing.T) {
 	volumes := func(s *fixture.Scene) { s.Spec.Storage = &cachev1alpha1.RedisStorage{} }
 	overlapping, _ := fixture.Started("old", "").ChooseLogin("s", "new", fixture.Drawn).Publish(true).StartOverlap(fixture.Noon)
 	rotating, _ := fixture.Started("p", "").StartRotation("now", fixture.Drawn).StartOverlap(fixture.Noon)
-	ending, _ := rotating.UseNext(fixture.Noon.Add(config.FilesOverlap))
+	ending, _ := rotating.PublishNext(fixture.Noon.Add(config.FilesOverlap))
 	ending, _ = ending.StartOverlap(fixture.Noon)
 	lost := fixture.Started("p", "s")
 	lost.Problem = `there is no Secret "s"`
