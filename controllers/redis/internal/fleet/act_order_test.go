@@ -186,12 +186,12 @@ func (d *deadlineRecorder) Fence(ctx context.Context) error {
 func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 	u := recordedSet(2, false)
 	p := u.direct()
-	one := &deadlineRecorder{server: p.servers["a-1"]}
-	p.servers["a-1"] = one
+	recorder := &deadlineRecorder{server: p.servers["a-1"]}
+	p.servers["a-1"] = recorder
 	gap := leadership.DefaultTimes.LeaseDuration - leadership.DefaultTimes.RenewDeadline // from when we may no longer act until another may
-	if _, err := p.actAsLeader(quiet, topology.Step{Do: topology.Fence, NodeNames: []string{"a-1"}}); err != nil || one.left <= 0 ||
-		one.left >= gap {
-		t.Errorf("%v: a command may take %s", err, one.left)
+	if _, err := p.actAsLeader(quiet, topology.Step{Do: topology.Fence, NodeNames: []string{"a-1"}}); err != nil || recorder.left <= 0 ||
+		recorder.left >= gap {
+		t.Errorf("%v: a command may take %s", err, recorder.left)
 	}
 }
 

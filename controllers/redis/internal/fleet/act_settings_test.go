@@ -56,11 +56,11 @@ func TestPersistenceChangesInSteps(t *testing.T) {
 		{"it stops after the snapshot", rdb, func(m *topology.Node) { m.SavedAt = 6 }, []string{"appendonly no"}},
 	} {
 		was.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: c.mode}
-		p, one := look(c.change), &configRecorder{}
-		p.servers["a-1"] = one
+		p, recorder := look(c.change), &configRecorder{}
+		p.servers["a-1"] = recorder
 		if err := p.doSetPersistence(t.Context(), topology.Step{NodeNames: []string{"a-1"}}); err != nil ||
-			!slices.Equal(one.commands, c.sent) {
-			t.Errorf("%s: sent %q: %v", c.reason, one.commands, err)
+			!slices.Equal(recorder.commands, c.sent) {
+			t.Errorf("%s: sent %q: %v", c.reason, recorder.commands, err)
 		}
 	}
 	p := look(func(*topology.Node) {})

@@ -80,8 +80,8 @@ func (s *state) clone() *state {
 func (s *state) transitions() []transition {
 	list := s.model.enabledTransitions(s.left)
 	if s.leader.running {
-		list = slices.DeleteFunc(list, func(one transition) bool {
-			return s.model.isIndependent(one, s.leader.next) && (!s.hasSuspended || s.model.isIndependent(one, s.suspended.next))
+		list = slices.DeleteFunc(list, func(enabled transition) bool {
+			return s.model.isIndependent(enabled, s.leader.next) && (!s.hasSuspended || s.model.isIndependent(enabled, s.suspended.next))
 		})
 		list = append(list, transition{action: stepPass})
 		if q := s.leader.next.effect; s.left.faults > 0 && (q == saveEffect || q == stampEffect) {

@@ -51,8 +51,8 @@ func (m *Memory) Drop() {
 
 // trackFenced returns for how long every server that answers has been fenced.
 func (m *Memory) trackFenced(w topology.World, clock clock.PassiveClock) time.Duration {
-	answering := w.Count(func(m topology.Node) bool { return m.Answer == wire.Reached })
-	fenced := w.Count(func(m topology.Node) bool { return m.Fenced() })
+	answering := w.Count(func(n topology.Node) bool { return n.Answer == wire.Reached })
+	fenced := w.Count(topology.Node.Fenced)
 	return durationOf(&m.fencedSince, fenced > 0 && fenced >= answering, clock)
 }
 

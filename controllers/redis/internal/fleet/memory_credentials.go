@@ -45,5 +45,5 @@ func (m *Memory) fillPasswords(w *topology.World, recorded []cachev1alpha1.Redis
 		node.PasswordsUnknown = node.Answer == wire.Reached && (was.refused || was.digest != want)
 	}
 	m.passwordReplies = running
-	m.lockedOut = w.Count(topology.Node.IsLockedOut) > 0 && w.Count(func(m topology.Node) bool { return m.Answer == wire.Reached }) == 0
+	m.lockedOut = w.Count(topology.Node.IsLockedOut) > 0 && w.Count(func(n topology.Node) bool { return n.Answer == wire.Reached }) == 0
 }

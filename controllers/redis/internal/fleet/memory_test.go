@@ -147,15 +147,15 @@ func TestALoginIsSentAgain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			known, now := knownOfNone(), modelClock.Now()
-			one := topology.Node{View: wire.View{Answer: wire.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
-			known.noteLoginSent(one.RunID, now)
-			known.fillCommands([]*topology.Node{&one}, now.Add(c.after))
-			if one.LoginSent != c.sent {
-				t.Errorf("sent: %t", one.LoginSent)
+			replica := topology.Node{View: wire.View{Answer: wire.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
+			known.noteLoginSent(replica.RunID, now)
+			known.fillCommands([]*topology.Node{&replica}, now.Add(c.after))
+			if replica.LoginSent != c.sent {
+				t.Errorf("sent: %t", replica.LoginSent)
 			}
-			if one.LinkUp = false; c.linked { // from the last time that it was seen linked
-				known.fillCommands([]*topology.Node{&one}, now.Add(c.after+1))
-				if !one.LoginSent {
+			if replica.LinkUp = false; c.linked { // from the last time that it was seen linked
+				known.fillCommands([]*topology.Node{&replica}, now.Add(c.after+1))
+				if !replica.LoginSent {
 					t.Error("one that has just lost its link is sent it again at once")
 				}
 			}
@@ -183,8 +183,8 @@ func TestALoginThatLeadsNowhereIsSentAgain(t *testing.T) {
 	}
 	lost.linked = false
 	for i := range known.servers {
-		if one := &known.servers[i]; one.pod == lost.pod {
-			one.knowsLogin = lost.run
+		if server := &known.servers[i]; server.pod == lost.pod {
+			server.knowsLogin = lost.run
 		}
 	}
 	if did, after := u.runToRest(known); did.Do != topology.Idle || !after.processOf(lost.pod).linked {

@@ -98,7 +98,7 @@ func (m *model) askForReader(node int8) {
 			r.barrier, r.chosen = said, int8(n) //nolint:gosec // a few
 		}
 	}
-	follows := func(one roleReply) bool { return one.run != 0 && one.said().Follows(r.barrier.said()) }
+	follows := func(reply roleReply) bool { return reply.run != 0 && reply.said().Follows(r.barrier.said()) }
 	switch {
 	case masters != 1 || !r.barrier.said().IsOf(historyName(r.history)):
 		*r = reader{}

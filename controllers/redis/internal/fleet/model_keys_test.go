@@ -74,14 +74,14 @@ func (k *keyWriter) id(ids ...id) {
 }
 
 // canonical gives the place of an id among those that have come, from 1; 0 for none.
-func (k *keyWriter) canonical(one id) id {
-	if one == 0 {
+func (k *keyWriter) canonical(original id) id {
+	if original == 0 {
 		return 0
 	}
-	if at := slices.Index(k.names[:k.known], one); at >= 0 {
+	if at := slices.Index(k.names[:k.known], original); at >= 0 {
 		return id(at + 1) //nolint:gosec // at most 128
 	}
-	k.names[k.known] = one
+	k.names[k.known] = original
 	k.known++
 	return id(k.known) //nolint:gosec // at most 128
 }
@@ -136,12 +136,12 @@ func (k *keyWriter) operator(o *operator, u *model) {
 // forget what processes were sent that have ended: they are never met again.
 func (o *operatorMemory) forget(u *model) {
 	for i := range o.servers {
-		one := &o.servers[i]
-		if p := u.processOf(one.pod); p == nil || p.run != one.othersKilled {
-			one.othersKilled = 0
+		server := &o.servers[i]
+		if p := u.processOf(server.pod); p == nil || p.run != server.othersKilled {
+			server.othersKilled = 0
 		}
-		if p := u.processOf(one.pod); p == nil || p.run != one.knowsLogin {
-			one.knowsLogin = 0
+		if p := u.processOf(server.pod); p == nil || p.run != server.knowsLogin {
+			server.knowsLogin = 0
 		}
 	}
 }

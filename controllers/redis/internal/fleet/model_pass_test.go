@@ -221,9 +221,9 @@ func operatorMemoryOf(p *Fleet, read reading) operatorMemory {
 	known := p.memory
 	after := operatorMemory{identity: idIn(p.operator.Identity), fenced: ageOf(known.fencedSince), cutOff: ageOf(known.cutOffSince)}
 	for i, pod := range append(slices.Clone(read.pods[:read.nodes]), read.record.recordedMaster.pod, read.source) {
-		if one, met := known.watched.contacts[address(pod)]; met &&
+		if seen, met := known.watched.contacts[address(pod)]; met &&
 			!slices.ContainsFunc(after.servers[:], func(a serverMemory) bool { return a.pod == pod }) {
-			after.servers[i] = serverMemory{pod: pod, heard: ageOf(one.lastReply), mute: one.wasSilent}
+			after.servers[i] = serverMemory{pod: pod, heard: ageOf(seen.lastReply), mute: seen.wasSilent}
 			for _, m := range p.addressable() {
 				if m.Address != address(pod) || m.RunID == "" {
 					continue

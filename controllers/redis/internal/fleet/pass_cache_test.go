@@ -46,20 +46,20 @@ func (p *passCache) replay(o *operator, nodes int8, more func(request) bool) pas
 }
 
 func (p *passCache) lookup(o *operator, nodes int8) (passResult, bool) {
-	one, key := p.place(o, nodes)
-	if one.key != key {
+	cached, key := p.place(o, nodes)
+	if cached.key != key {
 		return passResult{}, false
 	}
-	result := one.passResult
+	result := cached.passResult
 	result.rename(func(i *id) { *i = p.keeper.original(*i) })
 	result.next.record.version = o.read.record.version
 	return result, true
 }
 
 func (p *passCache) store(o *operator, nodes int8, result passResult) {
-	one, key := p.place(o, nodes)
+	cached, key := p.place(o, nodes)
 	result.rename(func(i *id) { *i = p.keeper.canonical(*i) })
-	*one = cachedPass{key, result}
+	*cached = cachedPass{key, result}
 }
 
 // place of a pass, and its key.
