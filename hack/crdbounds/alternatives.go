@@ -46,16 +46,13 @@ func halfOfMemory() map[string]any {
 	)
 }
 
-// notOwnSecret returns the rule that a field of an EtcdCluster names none of the Secrets that the operator writes.
-func notOwnSecret(field string) map[string]any {
+// notOwnSecret returns the term that a field names none of the Secrets that the operator writes for the object.
+func notOwnSecret(field string, ends []string) string {
 	var own []string
-	for _, name := range []string{"authority", "peers", "certificates", "binding", "system", "tokens", "backup"} {
-		own = append(own, "self.metadata.name + '-"+name+"'")
+	for _, end := range ends {
+		own = append(own, "self.metadata.name + '-"+end+"'")
 	}
-	return anyOf(
-		"!has(self.spec."+field+")",
-		"!(self.spec."+field+".secretName in ["+strings.Join(own, ", ")+"])",
-	)
+	return "!has(self.spec." + field + ") || !(self.spec." + field + ".secretName in [" + strings.Join(own, ", ") + "])"
 }
 
 // probeNamesAction returns the rule that a probe of an EasyService says what to ask, unless a TCP port does.

@@ -2,26 +2,37 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
-// builtPrefix starts the rule of a marker that is too long to be read in one line. What follows it names a rule of built.
+// builtPrefix starts the rule of a marker whose rule consists of parts that are alike. What follows it names a rule of built.
 const builtPrefix = "built: "
 
 // built are the rules that such markers name.
 var built = map[string]map[string]any{
+	"redis.auth":            anyOf("!has(self.spec)", notOwnSecret("auth", redisSecrets)),
+	"redis.tls":             anyOf("!has(self.spec)", notOwnSecret("tls", redisSecrets)),
 	"redis.config":          supportedKeys(redisConfigKeys),
+	"redis.bufferLimits":    bufferLimits(),
 	"memcached.limit":       enoughMemory(),
 	"memcached.maxItemSize": halfOfMemory(),
-	"etcdcluster.tls":       notOwnSecret("tls"),
-	"etcdcluster.auth":      notOwnSecret("auth"),
+	"etcdcluster.tls":       anyOf(notOwnSecret("tls", etcdClusterSecrets)),
+	"etcdcluster.auth":      anyOf(notOwnSecret("auth", etcdClusterSecrets)),
 	"easyservice.readiness": probeNamesAction("readiness"),
 	"easyservice.liveness":  probeNamesAction("liveness"),
+	"easyservice.startup":   probeNamesAction("startup"),
 	"activity.run":          unchanged(activityFields[0]),
 	"activity.process":      unchanged(activityFields[1]),
 	"activity.pod":          unchanged(activityFields[2]),
 	"activity.scheduling":   unchanged(activityFields[3]),
 }
+
+// redisSecrets and etcdClusterSecrets are the Secrets that the operator writes, by the end of their names.
+var (
+	redisSecrets       = []string{"auth", "system", "files", "certificates"}
+	etcdClusterSecrets = []string{"authority", "peers", "certificates", "binding", "system", "tokens", "backup"}
+)
 
 // redisConfigKeys are the directives of redis.conf that a Redis may set.
 var redisConfigKeys = []string{
@@ -48,31 +59,29 @@ func supportedKeys(keys []string) map[string]any {
 	}
 }
 
-// replaceBuilt puts the built rules into the place of the markers' rules, wherever in a CRD they are.
-func replaceBuilt(node any) error {
-	switch node := node.(type) {
-	case []any:
-		for _, item := range node {
-			if err := replaceBuilt(item); err != nil {
-				return err
-			}
+// bufferLimits returns the rule that a client-output-buffer-limit has the form that Redis reads.
+func bufferLimits() map[string]any {
+	const limit = "(normal|pubsub) [0-9]+[kmgb]* [0-9]+[kmgb]* [0-9]+"
+	return anyOf(
+		"!('client-output-buffer-limit' in self)",
+		"self['client-output-buffer-limit'].matches('^"+limit+"( "+limit+")?$')",
+	)
+}
+
+// replaceBuilt puts the built rules into the place of the markers' rules.
+func replaceBuilt(rules []any) ([]any, error) {
+	for _, item := range rules {
+		marker := item.(map[string]any)
+		text, _ := marker["rule"].(string)
+		name, found := strings.CutPrefix(text, builtPrefix)
+		if !found {
+			continue
 		}
-	case map[string]any:
-		if text, ok := node["rule"].(string); ok && strings.HasPrefix(text, builtPrefix) {
-			name := strings.TrimPrefix(text, builtPrefix)
-			rule, ok := built[name]
-			if !ok {
-				return fmt.Errorf("a marker names the rule %q, which is not built", name)
-			}
-			for key, value := range rule {
-				node[key] = value
-			}
+		rule, ok := built[name]
+		if !ok {
+			return nil, fmt.Errorf("a marker names the rule %q, which is not built", name)
 		}
-		for _, value := range node {
-			if err := replaceBuilt(value); err != nil {
-				return err
-			}
-		}
+		maps.Copy(marker, rule)
 	}
-	return nil
+	return rules, nil
 }

@@ -1,6 +1,6 @@
 // Command crdbounds adds rules to the CRDs that controller-gen wrote: they bound the quantities in Kubernetes' own types,
-// on which no marker can be put. Quantities of our types bear their rule as a marker. It also builds the rules that are too
-// long for a marker.
+// on which no marker can be put. Quantities of our types bear their rule as a marker. It also joins the rules that take several
+// markers, and builds those whose parts are alike.
 //
 // The bounds are rules, not a pattern, because OLM checks every stored object against the patterns of a new CRD before it
 // upgrades, and one object would stop that upgrade for everybody. Rules are not among what it checks, and the API server
@@ -47,8 +47,10 @@ func rewrite(file string) error {
 	if err := k8syaml.Unmarshal(content, &crd); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if err := replaceBuilt(crd); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	for _, replace := range []func([]any) ([]any, error){joinContinued, replaceBuilt} {
+		if err := replaceRules(crd, replace); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
 	}
 	spec, _ := crd["spec"].(map[string]any)
 	versions, _ := spec["versions"].([]any)

@@ -32,6 +32,7 @@ func TestANewKindBuilds(t *testing.T) {
 	}
 	run(t, folder, filepath.Join(root, ".bin", "controller-gen"), "object:headerFile=hack/boilerplate.go.txt", "paths=./api/...")
 	run(t, folder, filepath.Join(root, ".bin", "controller-gen"), "crd", "paths=./api/...", "output:crd:artifacts:config=config/crd/bases")
+	run(t, folder, "go", "run", "./hack/crdbounds", "config/crd/bases")
 	run(t, folder, "go", "build", "./controllers/...")
 	run(t, folder, "go", "test", "./controllers/queue", "./controllers/proxy")
 	run(t, folder, "go", "test", "-run", "^$", "./controllers", "./test/integration")

@@ -147,7 +147,7 @@ func complaintsOfForm(name, text string) []string {
 		complaints = append(complaints, fmt.Sprintf("%d: "+format, append([]any{line}, args...)...))
 	}
 	for i, line := range strings.Split(text, "\n") {
-		if columns := utf8.RuneCountInString(line); columns > maxColumns && !strings.HasPrefix(strings.TrimSpace(line), "// +") {
+		if columns := utf8.RuneCountInString(line); columns > maxColumns {
 			add(i+1, "%d columns, at most %d", columns, maxColumns)
 		}
 	}

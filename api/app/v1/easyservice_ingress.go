@@ -48,6 +48,7 @@ type Ingress struct {
 	// operator's own win.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 262144)",message="ingress.annotations: a key has at most 317 characters, its value at most 262144"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 262144)"
+	// +kubebuilder:validation:XValidation:rule="...",message="ingress.annotations: a key has at most 317 characters, its value at most 262144"
 	Annotations map[string]string `json:"annotations,omitempty"`
 }

@@ -41,7 +41,10 @@ type Port struct {
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=15
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 65535 : self.matches('^([a-z0-9]+-)*[a-z0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*$')",message="targetPort is a number from 1 to 65535 or a name of at most 15 lower case letters, digits and '-', with at least one letter"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 65535"
+	// +kubebuilder:validation:XValidation:rule="... : self.matches('^([a-z0-9]+-)*[a-z0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*$')"
+	// +kubebuilder:validation:XValidation:rule="...",message="targetPort is a number from 1 to 65535 or a name"
+	// +kubebuilder:validation:XValidation:rule="...",message="of at most 15 lower case letters, digits and '-', with at least one letter"
 	TargetPort *intstr.IntOrString `json:"targetPort,omitempty"`
 
 	// nodePort on every node. Default: the cluster chooses one, which then stays.
@@ -52,10 +55,15 @@ type Port struct {
 }
 
 // Exposure says how the ports are offered.
-// +kubebuilder:validation:XValidation:rule="self.type != 'ClusterIP' || !has(self.externalTrafficPolicy)",message="externalTrafficPolicy needs type NodePort or LoadBalancer"
-// +kubebuilder:validation:XValidation:rule="self.type == 'ClusterIP' || !has(self.headless) || !self.headless",message="service.headless needs service.type ClusterIP"
-// +kubebuilder:validation:XValidation:rule="(has(self.headless) && self.headless) == (has(oldSelf.headless) && oldSelf.headless)",message="service.headless cannot be changed, since a Service keeps its address; make another EasyService"
-// +kubebuilder:validation:XValidation:rule="self.type == 'LoadBalancer' || !has(self.loadBalancerClass)",message="loadBalancerClass needs type LoadBalancer"
+// +kubebuilder:validation:XValidation:rule="self.type != 'ClusterIP' || !has(self.externalTrafficPolicy)"
+// +kubebuilder:validation:XValidation:rule="...",message="externalTrafficPolicy needs type NodePort or LoadBalancer"
+// +kubebuilder:validation:XValidation:rule="self.type == 'ClusterIP' || !has(self.headless) || !self.headless"
+// +kubebuilder:validation:XValidation:rule="...",message="service.headless needs service.type ClusterIP"
+// +kubebuilder:validation:XValidation:rule="(has(self.headless) && self.headless) == (has(oldSelf.headless) && oldSelf.headless)"
+// +kubebuilder:validation:XValidation:rule="...",message="service.headless cannot be changed, since a Service keeps its address;"
+// +kubebuilder:validation:XValidation:rule="...",message="make another EasyService"
+// +kubebuilder:validation:XValidation:rule="self.type == 'LoadBalancer' || !has(self.loadBalancerClass)"
+// +kubebuilder:validation:XValidation:rule="...",message="loadBalancerClass needs type LoadBalancer"
 type Exposure struct {
 	// type: ClusterIP within the cluster, NodePort on every node, LoadBalancer in
 	// front of the nodes. Default NodePort.
@@ -72,7 +80,8 @@ type Exposure struct {
 	// annotations of the Service. The operator's own win.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 262144)",message="service.annotations: a key has at most 317 characters, its value at most 262144"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 262144)"
+	// +kubebuilder:validation:XValidation:rule="...",message="service.annotations: a key has at most 317 characters, its value at most 262144"
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// externalTrafficPolicy: Local keeps the client's address and answers only on

@@ -24,21 +24,29 @@ type Probes struct {
 }
 
 // Strategy of a rollout.
-// +kubebuilder:validation:XValidation:rule="!has(self.maxSurge) || !has(self.maxUnavailable) || !(string(self.maxSurge) in ['0', '0%']) || !(string(self.maxUnavailable) in ['0', '0%'])",message="strategy: maxSurge and maxUnavailable must not both be 0, or no pod can be replaced"
-// +kubebuilder:validation:XValidation:rule="(has(self.minReadySeconds) ? self.minReadySeconds : 0) < (has(self.progressDeadlineSeconds) ? self.progressDeadlineSeconds : 600)",message="strategy: progressDeadlineSeconds (600 when unset) must be greater than minReadySeconds"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxSurge) || !has(self.maxUnavailable) || !(string(self.maxSurge) in ['0', '0%'])"
+// +kubebuilder:validation:XValidation:rule="... || !(string(self.maxUnavailable) in ['0', '0%'])"
+// +kubebuilder:validation:XValidation:rule="...",message="strategy:"
+// +kubebuilder:validation:XValidation:rule="...",message="maxSurge and maxUnavailable must not both be 0, or no pod can be replaced"
+// +kubebuilder:validation:XValidation:rule="(has(self.minReadySeconds) ? self.minReadySeconds : 0)"
+// +kubebuilder:validation:XValidation:rule="... < (has(self.progressDeadlineSeconds) ? self.progressDeadlineSeconds : 600)"
+// +kubebuilder:validation:XValidation:rule="...",message="strategy:"
+// +kubebuilder:validation:XValidation:rule="...",message="progressDeadlineSeconds (600 when unset) must be greater than minReadySeconds"
 type Strategy struct {
 	// maxSurge: how many pods may run beyond size, a number or a percentage. Default 25%.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=5
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(0|[1-9][0-9]{0,3})%$')",message="strategy.maxSurge is a number from 0 or a percentage"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(0|[1-9][0-9]{0,3})%$')"
+	// +kubebuilder:validation:XValidation:rule="...",message="strategy.maxSurge is a number from 0 or a percentage"
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 
 	// maxUnavailable: how many pods of size may be missing, a number or a percentage. Default 25%.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=5
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(0|[1-9][0-9]?|100)%$')",message="strategy.maxUnavailable is a number from 0 or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(0|[1-9][0-9]?|100)%$')"
+	// +kubebuilder:validation:XValidation:rule="...",message="strategy.maxUnavailable is a number from 0 or a percentage from 0% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
 	// minReadySeconds that a new pod must stay ready before the rollout continues. Default 0,

@@ -8,16 +8,37 @@ import (
 )
 
 // EasyServiceSpec says which service is wanted.
-// +kubebuilder:validation:XValidation:rule="!has(self.strategy) || !has(self.strategy.drainSeconds) || self.strategy.drainSeconds == 0 || self.strategy.drainSeconds < (has(self.terminationGracePeriodSeconds) ? self.terminationGracePeriodSeconds : 30)",message="strategy.drainSeconds must be smaller than terminationGracePeriodSeconds (30 when unset)"
-// +kubebuilder:validation:XValidation:rule="!has(self.ingress) || (has(self.ports) && self.ports.exists(p, p.protocol == 'TCP' && (!has(self.ingress.port) || p.port == self.ingress.port)))",message="ingress needs a TCP port, and ingress.port must be one of ports"
+// +kubebuilder:validation:XValidation:rule="!has(self.strategy) || !has(self.strategy.drainSeconds) || self.strategy.drainSeconds == 0"
+// +kubebuilder:validation:XValidation:rule="... || self.strategy.drainSeconds"
+// +kubebuilder:validation:XValidation:rule="... < (has(self.terminationGracePeriodSeconds) ? self.terminationGracePeriodSeconds : 30)"
+// +kubebuilder:validation:XValidation:rule="...",message="strategy.drainSeconds must be smaller than"
+// +kubebuilder:validation:XValidation:rule="...",message="terminationGracePeriodSeconds (30 when unset)"
+// +kubebuilder:validation:XValidation:rule="!has(self.ingress)"
+// +kubebuilder:validation:XValidation:rule="... || (has(self.ports)"
+// +kubebuilder:validation:XValidation:rule="... && self.ports.exists(p,"
+// +kubebuilder:validation:XValidation:rule="... p.protocol == 'TCP' && (!has(self.ingress.port) || p.port == self.ingress.port)))"
+// +kubebuilder:validation:XValidation:rule="...",message="ingress needs a TCP port, and ingress.port must be one of ports"
 // +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts) || has(self.volumes)",message="volumeMounts needs volumes"
-// +kubebuilder:validation:XValidation:rule="self.security != 'Restricted' || !has(self.volumes) || self.volumes.all(v, v.name != 'tmp') || (has(self.volumeMounts) && self.volumeMounts.exists(m, m.mountPath == '/tmp'))",message="volumes: with security Restricted the name tmp is the operator's, unless volumeMounts has one at /tmp"
-// +kubebuilder:validation:XValidation:rule="self.service.type != 'ClusterIP' || !has(self.ports) || self.ports.all(p, !has(p.nodePort))",message="ports: nodePort needs service.type NodePort or LoadBalancer"
-// +kubebuilder:validation:XValidation:rule="built: easyservice.readiness",message="probes.readiness must name what to ask, since there is no TCP port"
-// +kubebuilder:validation:XValidation:rule="built: easyservice.liveness",message="probes.liveness must name what to ask, since there is no TCP port"
-// +kubebuilder:validation:XValidation:rule="!has(self.probes) || !has(self.probes.startup) || has(self.probes.startup.exec) || has(self.probes.startup.httpGet) || has(self.probes.startup.tcpSocket) || has(self.probes.startup.grpc) || (has(self.ports) && self.ports.exists(p, p.protocol == 'TCP'))",message="probes.startup must name what to ask, since there is no TCP port"
-// +kubebuilder:validation:XValidation:rule="!has(self.gateway) || (has(self.ports) && self.ports.exists(p, p.protocol == 'TCP' && (!has(self.gateway.port) || p.port == self.gateway.port)))",message="gateway needs a TCP port, and gateway.port must be one of ports"
-// +kubebuilder:validation:XValidation:rule="!has(self.metrics) || (has(self.ports) && self.ports.exists(p, has(p.name) && p.name == self.metrics.port))",message="metrics.port must be the name of one of ports"
+// +kubebuilder:validation:XValidation:rule="self.security != 'Restricted' || !has(self.volumes) || self.volumes.all(v, v.name != 'tmp')"
+// +kubebuilder:validation:XValidation:rule="... || (has(self.volumeMounts) && self.volumeMounts.exists(m, m.mountPath == '/tmp'))"
+// +kubebuilder:validation:XValidation:rule="...",message="volumes: with security Restricted the name tmp is the operator's,"
+// +kubebuilder:validation:XValidation:rule="...",message="unless volumeMounts has one at /tmp"
+// +kubebuilder:validation:XValidation:rule="self.service.type != 'ClusterIP' || !has(self.ports) || self.ports.all(p, !has(p.nodePort))"
+// +kubebuilder:validation:XValidation:rule="...",message="ports: nodePort needs service.type NodePort or LoadBalancer"
+// +kubebuilder:validation:XValidation:rule="built: easyservice.readiness"
+// +kubebuilder:validation:XValidation:rule="...",message="probes.readiness must name what to ask, since there is no TCP port"
+// +kubebuilder:validation:XValidation:rule="built: easyservice.liveness"
+// +kubebuilder:validation:XValidation:rule="...",message="probes.liveness must name what to ask, since there is no TCP port"
+// +kubebuilder:validation:XValidation:rule="built: easyservice.startup"
+// +kubebuilder:validation:XValidation:rule="...",message="probes.startup must name what to ask, since there is no TCP port"
+// +kubebuilder:validation:XValidation:rule="!has(self.gateway)"
+// +kubebuilder:validation:XValidation:rule="... || (has(self.ports)"
+// +kubebuilder:validation:XValidation:rule="... && self.ports.exists(p,"
+// +kubebuilder:validation:XValidation:rule="... p.protocol == 'TCP' && (!has(self.gateway.port) || p.port == self.gateway.port)))"
+// +kubebuilder:validation:XValidation:rule="...",message="gateway needs a TCP port, and gateway.port must be one of ports"
+// +kubebuilder:validation:XValidation:rule="!has(self.metrics)"
+// +kubebuilder:validation:XValidation:rule="... || (has(self.ports) && self.ports.exists(p, has(p.name) && p.name == self.metrics.port))"
+// +kubebuilder:validation:XValidation:rule="...",message="metrics.port must be the name of one of ports"
 type EasyServiceSpec struct {
 	// size is the number of pods. Default 1.
 	// +optional
@@ -39,7 +60,9 @@ type EasyServiceSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
-	// +kubebuilder:validation:XValidation:rule="self.all(a, size(a) <= 131072)",message="command: each has at most 131072 characters, as Linux passes no more to a program"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, size(a) <= 131072)"
+	// +kubebuilder:validation:XValidation:rule="...",message="command:"
+	// +kubebuilder:validation:XValidation:rule="...",message="each has at most 131072 characters, as Linux passes no more to a program"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Command []string `json:"command,omitempty"`
 
@@ -47,8 +70,10 @@ type EasyServiceSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
-	// +kubebuilder:validation:XValidation:rule="self.all(a, size(a) <= 131072)",message="args: each has at most 131072 characters, as Linux passes no more to a program"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +kubebuilder:validation:XValidation:rule="self.all(a, size(a) <= 131072)"
+	// +kubebuilder:validation:XValidation:rule="...",message="args: each has at most 131072 characters, as Linux passes no more to a program"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Args []string `json:"args,omitempty"`
 
 	// workingDir of the command, absolute. Default: the image's.
@@ -63,8 +88,11 @@ type EasyServiceSpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != '')",message="envs: every name has at least one character"
-	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || !has(e.value) || e.value == '')",message="envs: give value or valueFrom, not both"
-	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.name) <= 131072 && (!has(e.value) || size(e.value) <= 131072))",message="envs: a name or value has at most 131072 characters, as Linux passes no more to a program"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || !has(e.value) || e.value == '')"
+	// +kubebuilder:validation:XValidation:rule="...",message="envs: give value or valueFrom, not both"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.name) <= 131072 && (!has(e.value) || size(e.value) <= 131072))"
+	// +kubebuilder:validation:XValidation:rule="...",message="envs: a name or value has at most 131072 characters,"
+	// +kubebuilder:validation:XValidation:rule="...",message="as Linux passes no more to a program"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment"
 	Envs []corev1.EnvVar `json:"envs,omitempty"`
 
@@ -72,9 +100,15 @@ type EasyServiceSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:XValidation:rule="self.all(e, has(e.configMapRef) != has(e.secretRef))",message="envFrom: each gives either configMapRef or secretRef"
-	// +kubebuilder:validation:XValidation:rule="self.all(e, (!has(e.prefix) || size(e.prefix) <= 131072) && (!has(e.configMapRef) || !has(e.configMapRef.name) || size(e.configMapRef.name) <= 253) && (!has(e.secretRef) || !has(e.secretRef.name) || size(e.secretRef.name) <= 253))",message="envFrom: a name has at most 253 characters, a prefix at most 131072"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment From",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +kubebuilder:validation:XValidation:rule="self.all(e, has(e.configMapRef) != has(e.secretRef))"
+	// +kubebuilder:validation:XValidation:rule="...",message="envFrom: each gives either configMapRef or secretRef"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, (!has(e.prefix) || size(e.prefix) <= 131072)"
+	// +kubebuilder:validation:XValidation:rule="... && (!has(e.configMapRef)"
+	// +kubebuilder:validation:XValidation:rule="... || !has(e.configMapRef.name) || size(e.configMapRef.name) <= 253)"
+	// +kubebuilder:validation:XValidation:rule="... && (!has(e.secretRef) || !has(e.secretRef.name) || size(e.secretRef.name) <= 253))"
+	// +kubebuilder:validation:XValidation:rule="...",message="envFrom: a name has at most 253 characters, a prefix at most 131072"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment From"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
 	// configRefs are ConfigMaps and Secrets of the same namespace that roll the pods
@@ -109,7 +143,9 @@ type EasyServiceSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Account",xDescriptors={"urn:alm:descriptor:io.kubernetes:ServiceAccount","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Account"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:ServiceAccount"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
 	// ports that the Service offers. Without ports there is no Service.
@@ -118,10 +154,17 @@ type EasyServiceSpec struct {
 	// +listMapKey=port
 	// +listMapKey=protocol
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:XValidation:rule="self.size() < 2 || self.all(p, has(p.name))",message="ports: each needs a name when there is more than one"
-	// +kubebuilder:validation:XValidation:rule="self.all(p, !has(p.name) || self.exists_one(q, has(q.name) && q.name == p.name))",message="ports: a name stands for one port only"
-	// +kubebuilder:validation:XValidation:rule="self.all(p, !has(p.targetPort) || type(p.targetPort) == int || self.exists_one(q, has(q.targetPort) && q.targetPort == p.targetPort))",message="ports: a targetPort that is a name stands on one port only"
-	// +kubebuilder:validation:XValidation:rule="self.all(p, !has(p.nodePort) || self.exists_one(q, has(q.nodePort) && q.nodePort == p.nodePort && q.protocol == p.protocol))",message="ports: a nodePort stands for one port of a protocol only"
+	// +kubebuilder:validation:XValidation:rule="self.size() < 2 || self.all(p, has(p.name))"
+	// +kubebuilder:validation:XValidation:rule="...",message="ports: each needs a name when there is more than one"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, !has(p.name) || self.exists_one(q, has(q.name) && q.name == p.name))"
+	// +kubebuilder:validation:XValidation:rule="...",message="ports: a name stands for one port only"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, !has(p.targetPort) || type(p.targetPort) == int"
+	// +kubebuilder:validation:XValidation:rule="... || self.exists_one(q, has(q.targetPort) && q.targetPort == p.targetPort))"
+	// +kubebuilder:validation:XValidation:rule="...",message="ports: a targetPort that is a name stands on one port only"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, !has(p.nodePort)"
+	// +kubebuilder:validation:XValidation:rule="... || self.exists_one(q,"
+	// +kubebuilder:validation:XValidation:rule="... has(q.nodePort) && q.nodePort == p.nodePort && q.protocol == p.protocol))"
+	// +kubebuilder:validation:XValidation:rule="...",message="ports: a nodePort stands for one port of a protocol only"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Ports []Port `json:"ports,omitempty"`
 
@@ -138,7 +181,8 @@ type EasyServiceSpec struct {
 
 	// gateway offers the Service through Gateway API, which the cluster must have.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateway Route",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateway Route"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Gateway *Route `json:"gateway,omitempty"`
 
 	// networkPolicy says who may connect to the pods. Default: everybody.
@@ -171,17 +215,21 @@ type EasyServiceSpec struct {
 	// ports below 1024 can still be listened on. Default Baseline.
 	// +optional
 	// +kubebuilder:default=Baseline
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod Security",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Baseline","urn:alm:descriptor:com.tectonic.ui:select:Restricted"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod Security"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Baseline"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Restricted"}
 	Security commonv1.SecurityProfile `json:"security,omitempty"`
 
 	// disruption bounds what evictions may take at once; it counts from size 2 on.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
 
 	// paused holds every write of the operator back. Deletion and status continue.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Paused bool `json:"paused,omitempty"`
 
 	commonv1.PodOptions `json:",inline"`
@@ -201,8 +249,12 @@ type EasyServiceSpec struct {
 // +kubebuilder:printcolumn:name="Image",type=string,priority=1,JSONPath=`.spec.image`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of a Service: at most 63 characters, lower case letters, digits and '-', starting with a letter"
-// +operator-sdk:csv:customresourcedefinitions:displayName="Easy Service",resources={{Deployment,v1},{Event,v1},{HTTPRoute,v1},{Ingress,v1},{NetworkPolicy,v1},{ReplicaSet,v1},{ServiceMonitor,v1},{PodDisruptionBudget,v1},{Service,v1}}
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')"
+// +kubebuilder:validation:XValidation:rule="...",message="metadata.name becomes the name of a Service: at most 63 characters,"
+// +kubebuilder:validation:XValidation:rule="...",message="lower case letters, digits and '-', starting with a letter"
+// +operator-sdk:csv:customresourcedefinitions:displayName="Easy Service"
+// +operator-sdk:csv:customresourcedefinitions:resources={{Deployment,v1},{Event,v1},{HTTPRoute,v1},{Ingress,v1},{NetworkPolicy,v1}}
+// +operator-sdk:csv:customresourcedefinitions:resources={{ReplicaSet,v1},{ServiceMonitor,v1},{PodDisruptionBudget,v1},{Service,v1}}
 type EasyService struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -10,7 +10,8 @@ type MemcachedAuth struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Users Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Users Secret"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName"`
 }
 
@@ -24,14 +25,16 @@ type MemcachedTLS struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Certificate Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Certificate Secret"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName"`
 
 	// mode: with Required nothing but port is open, and it speaks TLS; with Optional
 	// plaintextPort is open, too, and is in the clear. Default Required.
 	// +optional
 	// +kubebuilder:default=Required
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Required","urn:alm:descriptor:com.tectonic.ui:select:Optional"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Required"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Optional"}
 	Mode MemcachedTLSMode `json:"mode,omitempty"`
 
 	// plaintextPort is the one in the clear when mode is Optional; both Services
@@ -40,7 +43,9 @@ type MemcachedTLS struct {
 	// +kubebuilder:default=11212
 	// +kubebuilder:validation:Minimum=1024
 	// +kubebuilder:validation:Maximum=65535
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Plaintext Port",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Plaintext Port"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	PlaintextPort int32 `json:"plaintextPort,omitempty"`
 
 	// clientAuth: whether applications show a certificate. With Request one that is
@@ -48,7 +53,10 @@ type MemcachedTLS struct {
 	// operator, too: by that of secretName, which must be for clients then. Default None.
 	// +optional
 	// +kubebuilder:default=None
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client Certificates",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:Request","urn:alm:descriptor:com.tectonic.ui:select:Require"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client Certificates"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Request"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Require"}
 	ClientAuth MemcachedClientAuth `json:"clientAuth,omitempty"`
 }
 

@@ -14,7 +14,8 @@ type MemcachedProxy struct {
 	// speaks the ASCII protocol and the meta commands, not the binary protocol.
 	// +optional
 	// +kubebuilder:default=false
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled"`
 
 	// replicas of the proxy. Default 2.
@@ -22,13 +23,15 @@ type MemcachedProxy struct {
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Pods",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Pods"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// resources of each pod of the proxy. Default: requests of 10m CPU and 64Mi; limits of a CPU for each of threads and one more,
 	// and of 64Mi, 32Ki for each of connections and 64 of the largest items.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Resources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Resources"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 }
 
@@ -38,7 +41,8 @@ type MemcachedMetrics struct {
 	// <name>-headless offers it as port "metrics".
 	// +optional
 	// +kubebuilder:default=false
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Metrics",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Metrics"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled"`
 
 	// image of the exporter. Default: the operator's, resolved once and then kept.
@@ -46,11 +50,14 @@ type MemcachedMetrics struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[^\s]+$`
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exporter's Image",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exporter's Image"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Image string `json:"image,omitempty"`
 
 	// serviceMonitor by which the Prometheus operator finds the exporters. Default: none.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Monitor",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Monitor"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	ServiceMonitor *commonv1.ServiceMonitor `json:"serviceMonitor,omitempty"`
 }

@@ -12,7 +12,8 @@ type RedisAuth struct {
 	// minutes more. Default: one is generated.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Password Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Password Secret"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName"`
 }
 
@@ -25,7 +26,8 @@ type RedisTLS struct {
 	// the authority is another one, in steps in which both are trusted.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Certificate Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Certificate Secret"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName"`
 
 	// clientAuth: whether applications show a certificate that ca.crt vouches for.
@@ -34,7 +36,10 @@ type RedisTLS struct {
 	// +optional
 	// +kubebuilder:default=None
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="tls.clientAuth cannot change; make a new Redis and move the data"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client Certificates",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:Optional","urn:alm:descriptor:com.tectonic.ui:select:Required"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client Certificates"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Optional"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Required"}
 	ClientAuth RedisClientAuth `json:"clientAuth,omitempty"`
 }
 
@@ -58,12 +63,16 @@ type RedisService struct {
 	// +optional
 	// +kubebuilder:default=ClusterIP
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Type",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:ClusterIP","urn:alm:descriptor:com.tectonic.ui:select:NodePort","urn:alm:descriptor:com.tectonic.ui:select:LoadBalancer"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Type"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:ClusterIP"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:NodePort"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:LoadBalancer"}
 	Type corev1.ServiceType `json:"type,omitempty"`
 
 	// annotations of both Services. The operator's own win.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 262144)",message="service.annotations: a key has at most 317 characters, its value at most 262144"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 262144)"
+	// +kubebuilder:validation:XValidation:rule="...",message="service.annotations: a key has at most 317 characters, its value at most 262144"
 	Annotations map[string]string `json:"annotations,omitempty"`
 }

@@ -8,7 +8,8 @@ type RedisDurability struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=8
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Replicas That Confirm a Write",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Replicas That Confirm a Write"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MinReplicasToWrite *int32 `json:"minReplicasToWrite,omitempty"`
 
 	// maxLagSeconds without an acknowledgement, and a replica no longer counts for
@@ -21,7 +22,9 @@ type RedisDurability struct {
 
 	// policy when replicas are lost for good. Default Preferred.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Durability Policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Preferred","urn:alm:descriptor:com.tectonic.ui:select:Required"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Durability Policy"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Preferred"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Required"}
 	Policy RedisDurabilityPolicy `json:"policy,omitempty"`
 }
 
@@ -60,7 +63,10 @@ type RedisUpdate struct {
 	// it; Supervised leaves the master's pod to a human, who sets the annotation
 	// mainstay-operator.io/switchover. Default Unsupervised.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Update Strategy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Unsupervised","urn:alm:descriptor:com.tectonic.ui:select:Supervised","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Update Strategy"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Unsupervised"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Supervised"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Strategy RedisUpdateStrategy `json:"strategy,omitempty"`
 }
 

@@ -11,7 +11,8 @@ import (
 type RedisBootstrap struct {
 	// backup that the first master starts with. While it cannot be loaded there is no master. It cannot change; drop bootstrap to
 	// start empty.
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="bootstrap.backup cannot change; make another Redis for another backup"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
+	// +kubebuilder:validation:XValidation:rule="...",message="bootstrap.backup cannot change; make another Redis for another backup"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Backup commonv1.BackupReference `json:"backup"`
 }

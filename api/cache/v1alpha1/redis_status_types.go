@@ -113,7 +113,8 @@ type RedisFailover struct {
 // RedisBinding names the Secret that an application needs (servicebinding.io).
 type RedisBinding struct {
 	// name of the Secret: type, username, password, host, port, uri; with tls also ssl and ca.crt.
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Application Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Application Secret"
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	Name string `json:"name"`
 }
 
@@ -170,7 +171,8 @@ type RedisStatus struct {
 
 	// readEndpoint is host:port of the Service in front of the replicas.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Read Endpoint",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Read Endpoint"
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ReadEndpoint string `json:"readEndpoint,omitempty"`
 
 	// binding names the Secret that an application needs.

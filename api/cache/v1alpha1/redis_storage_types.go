@@ -5,11 +5,15 @@ import (
 )
 
 // RedisStorage is a volume per node.
-// +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storage.storageClassName cannot change"
+// +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName)"
+// +kubebuilder:validation:XValidation:rule="... && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)"
+// +kubebuilder:validation:XValidation:rule="...",message="storage.storageClassName cannot change"
 type RedisStorage struct {
 	// size of each node's volume, from 64Mi on. It can grow, where the storage class allows it;
 	// what was refused can be taken back. A volume never shrinks.
-	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}') && quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.size is a quantity from 64Mi on"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}')"
+	// +kubebuilder:validation:XValidation:rule="... && quantity(string(self)).compareTo(quantity('64Mi')) >= 0"
+	// +kubebuilder:validation:XValidation:rule="...",message="storage.size is a quantity from 64Mi on"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Size resource.Quantity `json:"size"`
 
@@ -17,14 +21,17 @@ type RedisStorage struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Storage Class",xDescriptors={"urn:alm:descriptor:io.kubernetes:StorageClass"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Storage Class"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:StorageClass"}
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
 	// retention of the volumes when this object is deleted, or a lower size removes their nodes. Default Retain. The volume of a removed
 	// node is deleted once all other nodes are in sync. Scaling or deleting the StatefulSet deletes no volume, whatever this says.
 	// +optional
 	// +kubebuilder:default=Retain
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Retention",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain","urn:alm:descriptor:com.tectonic.ui:select:Delete"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Retention"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Delete"}
 	Retention RedisRetention `json:"retention,omitempty"`
 }
 
@@ -43,7 +50,11 @@ const (
 type RedisPersistence struct {
 	// mode of persistence. Default AOF with storage, None without.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Persistence Mode",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:RDB","urn:alm:descriptor:com.tectonic.ui:select:AOF","urn:alm:descriptor:com.tectonic.ui:select:Both"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Persistence Mode"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:RDB"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:AOF"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Both"}
 	Mode RedisPersistenceMode `json:"mode,omitempty"`
 
 	// appendfsync of the append-only file. Default everysec: a node that loses

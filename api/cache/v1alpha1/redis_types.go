@@ -21,20 +21,41 @@ const RedisRotatePasswords = "mainstay-operator.io/rotate-passwords"
 
 // RedisSpec says which Redis is wanted: one master and size-1 replicas.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.durability) || !has(self.durability.minReplicasToWrite) || self.durability.minReplicasToWrite < self.size",message="durability.minReplicasToWrite must be smaller than size: the master does not count"
-// +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)",message="storage cannot be added or dropped later; make a new Redis and move the data"
-// +kubebuilder:validation:XValidation:rule="has(self.tls) == has(oldSelf.tls)",message="tls cannot be added or dropped later; make a new Redis and move the data"
-// +kubebuilder:validation:XValidation:rule="!has(self.maxMemoryPercent) || (has(self.resources) && has(self.resources.limits) && 'memory' in self.resources.limits)",message="maxMemoryPercent needs resources.limits.memory"
-// +kubebuilder:validation:XValidation:rule="!has(self.maxMemoryPercent) || !has(self.config) || !('maxmemory' in self.config)",message="maxMemoryPercent and config.maxmemory say the same thing; set one of them"
-// +kubebuilder:validation:XValidation:rule="has(self.storage) || (!has(self.persistence) || !has(self.persistence.mode) || self.persistence.mode == 'None')",message="persistence.mode needs storage: without it a pod's data goes with the pod"
-// +kubebuilder:validation:XValidation:rule="!has(self.flavor) || self.flavor != 'Valkey' || !has(self.config) || !('dynamic-hz' in self.config)",message="config: dynamic-hz is not supported with flavor Valkey, which has no such directive"
-// +kubebuilder:validation:XValidation:rule="!has(self.hibernate) || !self.hibernate || (has(self.storage) && (!has(self.persistence) || !has(self.persistence.mode) || self.persistence.mode != 'None'))",message="hibernate needs storage and a persistence.mode other than None: the data must outlive the pods"
+// +kubebuilder:validation:XValidation:rule="!has(self.durability) || !has(self.durability.minReplicasToWrite)"
+// +kubebuilder:validation:XValidation:rule="... || self.durability.minReplicasToWrite < self.size"
+// +kubebuilder:validation:XValidation:rule="...",message="durability.minReplicasToWrite must be smaller than size:"
+// +kubebuilder:validation:XValidation:rule="...",message="the master does not count"
+// +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)"
+// +kubebuilder:validation:XValidation:rule="...",message="storage cannot be added or dropped later; make a new Redis and move the data"
+// +kubebuilder:validation:XValidation:rule="has(self.tls) == has(oldSelf.tls)"
+// +kubebuilder:validation:XValidation:rule="...",message="tls cannot be added or dropped later; make a new Redis and move the data"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxMemoryPercent)"
+// +kubebuilder:validation:XValidation:rule="... || (has(self.resources)"
+// +kubebuilder:validation:XValidation:rule="... && has(self.resources.limits) && 'memory' in self.resources.limits)"
+// +kubebuilder:validation:XValidation:rule="...",message="maxMemoryPercent needs resources.limits.memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxMemoryPercent) || !has(self.config) || !('maxmemory' in self.config)"
+// +kubebuilder:validation:XValidation:rule="...",message="maxMemoryPercent and config.maxmemory say the same thing; set one of them"
+// +kubebuilder:validation:XValidation:rule="has(self.storage)"
+// +kubebuilder:validation:XValidation:rule="... || (!has(self.persistence)"
+// +kubebuilder:validation:XValidation:rule="... || !has(self.persistence.mode) || self.persistence.mode == 'None')"
+// +kubebuilder:validation:XValidation:rule="...",message="persistence.mode needs storage: without it a pod's data goes with the pod"
+// +kubebuilder:validation:XValidation:rule="!has(self.flavor) || self.flavor != 'Valkey' || !has(self.config)"
+// +kubebuilder:validation:XValidation:rule="... || !('dynamic-hz' in self.config)"
+// +kubebuilder:validation:XValidation:rule="...",message="config:"
+// +kubebuilder:validation:XValidation:rule="...",message="dynamic-hz is not supported with flavor Valkey, which has no such directive"
+// +kubebuilder:validation:XValidation:rule="!has(self.hibernate) || !self.hibernate"
+// +kubebuilder:validation:XValidation:rule="... || (has(self.storage)"
+// +kubebuilder:validation:XValidation:rule="... && (!has(self.persistence)"
+// +kubebuilder:validation:XValidation:rule="... || !has(self.persistence.mode) || self.persistence.mode != 'None'))"
+// +kubebuilder:validation:XValidation:rule="...",message="hibernate needs storage and a persistence.mode other than None:"
+// +kubebuilder:validation:XValidation:rule="...",message="the data must outlive the pods"
 type RedisSpec struct {
 	// flavor of the servers. Default Redis. It cannot change later.
 	// +optional
 	// +kubebuilder:default=Redis
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="flavor cannot change; make a new Redis and move the data"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Redis","urn:alm:descriptor:com.tectonic.ui:select:Valkey"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Redis"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Valkey"}
 	Flavor RedisFlavor `json:"flavor,omitempty"`
 
 	// size is the number of nodes, the master included. Default 3.
@@ -50,7 +71,8 @@ type RedisSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[^\s]+$`
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Image string `json:"image,omitempty"`
 
 	// storage of each node. Default: none, a node's data goes with its pod.
@@ -71,7 +93,8 @@ type RedisSpec struct {
 
 	// failover says when a master that is silent is taken for lost.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Failure Detection",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Failure Detection"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Failover *RedisFailureDetection `json:"failover,omitempty"`
 
 	// update says how pods are replaced when their template changes.
@@ -97,10 +120,17 @@ type RedisSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="built: redis.config"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) > 0 && !self[k].matches('[[:cntrl:]]'))",message="config: a value must not be empty nor hold control characters such as a newline"
-	// +kubebuilder:validation:XValidation:rule="!('databases' in self) || self['databases'].matches('^[1-9][0-9]{0,4}$')",message="config: databases is a number from 1 to 99999"
-	// +kubebuilder:validation:XValidation:rule="!('io-threads' in self) || self['io-threads'].matches('^([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$')",message="config: io-threads is a number from 1 to 128"
-	// +kubebuilder:validation:XValidation:rule="!('client-output-buffer-limit' in self) || self['client-output-buffer-limit'].matches('^(normal|pubsub) [0-9]+[kmgb]* [0-9]+[kmgb]* [0-9]+( (normal|pubsub) [0-9]+[kmgb]* [0-9]+[kmgb]* [0-9]+)?$')",message="config: client-output-buffer-limit is '<normal|pubsub> <hard> <soft> <seconds>', once or twice; the replicas' buffer is the operator's"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) > 0 && !self[k].matches('[[:cntrl:]]'))"
+	// +kubebuilder:validation:XValidation:rule="...",message="config: a value must not be empty nor hold control characters such as a newline"
+	// +kubebuilder:validation:XValidation:rule="!('databases' in self) || self['databases'].matches('^[1-9][0-9]{0,4}$')"
+	// +kubebuilder:validation:XValidation:rule="...",message="config: databases is a number from 1 to 99999"
+	// +kubebuilder:validation:XValidation:rule="!('io-threads' in self)"
+	// +kubebuilder:validation:XValidation:rule="... || self['io-threads'].matches('^([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$')"
+	// +kubebuilder:validation:XValidation:rule="...",message="config: io-threads is a number from 1 to 128"
+	// +kubebuilder:validation:XValidation:rule="built: redis.bufferLimits"
+	// +kubebuilder:validation:XValidation:rule="...",message="config: client-output-buffer-limit is"
+	// +kubebuilder:validation:XValidation:rule="...",message="'<normal|pubsub> <hard> <soft> <seconds>', once or twice;"
+	// +kubebuilder:validation:XValidation:rule="...",message="the replicas' buffer is the operator's"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Directives"
 	Config map[string]RedisConfigValue `json:"config,omitempty"`
 
@@ -114,7 +144,8 @@ type RedisSpec struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=95
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Memory for Data in Percent",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Memory for Data in Percent"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MaxMemoryPercent *int32 `json:"maxMemoryPercent,omitempty"`
 
 	// bootstrap says what the set starts with. Default: empty. It is read only until there is a first master.
@@ -136,7 +167,8 @@ type RedisSpec struct {
 
 	// disruption bounds what evictions may take at once; it counts from size 2 on.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
 
 	// hibernate ends the writes, then lets all pods go; Services, Secrets and volumes
@@ -148,7 +180,8 @@ type RedisSpec struct {
 
 	// paused holds every write of the operator back, failover included. Deletion and status continue.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Paused bool `json:"paused,omitempty"`
 
 	commonv1.PodOptions `json:",inline"`
@@ -184,10 +217,18 @@ type RedisConfigValue string
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.auth) || !(self.spec.auth.secretName in [self.metadata.name + '-auth', self.metadata.name + '-system', self.metadata.name + '-files', self.metadata.name + '-certificates'])",message="auth.secretName names a Secret that the operator writes itself; choose another name"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.tls) || !(self.spec.tls.secretName in [self.metadata.name + '-auth', self.metadata.name + '-system', self.metadata.name + '-files', self.metadata.name + '-certificates'])",message="tls.secretName names a Secret that the operator writes itself; choose another name"
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', starting with a letter"
-// +operator-sdk:csv:customresourcedefinitions:displayName="Redis",resources={{Event,v1},{PersistentVolumeClaim,v1},{Pod,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{StatefulSet,v1}}
+// +kubebuilder:validation:XValidation:rule="built: redis.auth"
+// +kubebuilder:validation:XValidation:rule="...",message="auth.secretName names a Secret that the operator writes itself;"
+// +kubebuilder:validation:XValidation:rule="...",message="choose another name"
+// +kubebuilder:validation:XValidation:rule="built: redis.tls"
+// +kubebuilder:validation:XValidation:rule="...",message="tls.secretName names a Secret that the operator writes itself;"
+// +kubebuilder:validation:XValidation:rule="...",message="choose another name"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')"
+// +kubebuilder:validation:XValidation:rule="...",message="metadata.name becomes the name of Services: at most 48 characters,"
+// +kubebuilder:validation:XValidation:rule="...",message="lower case letters, digits and '-', starting with a letter"
+// +operator-sdk:csv:customresourcedefinitions:displayName="Redis"
+// +operator-sdk:csv:customresourcedefinitions:resources={{Event,v1},{PersistentVolumeClaim,v1},{Pod,v1},{PodDisruptionBudget,v1}}
+// +operator-sdk:csv:customresourcedefinitions:resources={{Secret,v1},{Service,v1},{StatefulSet,v1}}
 type Redis struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -10,7 +10,8 @@ import (
 const AllowRetention = "mainstay-operator.io/allow-retention"
 
 // BackupStore is where backups are kept: exactly one of its fields is set.
-// +kubebuilder:validation:XValidation:rule="has(self.s3) != has(self.volume)",message="store is either s3 or volume: set exactly one of them"
+// +kubebuilder:validation:XValidation:rule="has(self.s3) != has(self.volume)"
+// +kubebuilder:validation:XValidation:rule="...",message="store is either s3 or volume: set exactly one of them"
 type BackupStore struct {
 	// s3 is a bucket of any server that speaks S3.
 	// +optional
@@ -34,7 +35,8 @@ type S3Store struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$`
-	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(part, part == '.' || part == '..')",message="prefix cannot have the part '.' or '..'"
+	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(part, part == '.' || part == '..')"
+	// +kubebuilder:validation:XValidation:rule="...",message="prefix cannot have the part '.' or '..'"
 	Prefix string `json:"prefix,omitempty"`
 
 	// endpoint of the server: https://host[:port], or http://host[:port], which sends data in the clear. Default: AWS.
@@ -60,7 +62,8 @@ type S3Store struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authority Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authority Secret"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	CASecretName string `json:"caSecretName,omitempty"`
 
 	// pathStyle puts the bucket into the path of a URL and not into its host name. Most servers other than AWS need it. Default:
@@ -80,14 +83,16 @@ type VolumeStore struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$`
-	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(part, part == '.' || part == '..')",message="path cannot have the part '.' or '..'"
+	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(part, part == '.' || part == '..')"
+	// +kubebuilder:validation:XValidation:rule="...",message="path cannot have the part '.' or '..'"
 	Path string `json:"path,omitempty"`
 }
 
 // BackupOptions are what every kind of backup lets its user choose.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || has(self.schedule)",message="timeZone needs schedule"
-// +kubebuilder:validation:XValidation:rule="has(self.schedule) == has(oldSelf.schedule)",message="schedule cannot be added or dropped later; make another object"
+// +kubebuilder:validation:XValidation:rule="has(self.schedule) == has(oldSelf.schedule)"
+// +kubebuilder:validation:XValidation:rule="...",message="schedule cannot be added or dropped later; make another object"
 type BackupOptions struct {
 	// store where the backups are kept. It cannot change: make another object for another store.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="store cannot change; make another object for another store"
@@ -108,7 +113,8 @@ type BackupOptions struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	TimeZone string `json:"timeZone,omitempty"`
 
 	// startingDeadline is how late a backup may start, from 1m to 24h; it also bounds for how long a backup that failed is tried
@@ -117,7 +123,8 @@ type BackupOptions struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}[hms])+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="startingDeadline is a duration from 1m to 24h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')"
+	// +kubebuilder:validation:XValidation:rule="...",message="startingDeadline is a duration from 1m to 24h"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	StartingDeadline *metav1.Duration `json:"startingDeadline,omitempty"`
 
@@ -135,20 +142,24 @@ type BackupOptions struct {
 	// verify has each backup read back from the store and a server started from it. Default true.
 	// +optional
 	// +kubebuilder:default=true
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Verify *bool `json:"verify,omitempty"`
 
 	// compression of the data. Default Gzip.
 	// +optional
 	// +kubebuilder:default=Gzip
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Gzip","urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Gzip"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Compression BackupCompression `json:"compression,omitempty"`
 
 	// imagePullSecrets name Secrets of the same namespace.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:XValidation:rule="self.all(s, !has(s.name) || size(s.name) <= 253)",message="imagePullSecrets: a name has at most 253 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(s, !has(s.name) || size(s.name) <= 253)"
+	// +kubebuilder:validation:XValidation:rule="...",message="imagePullSecrets: a name has at most 253 characters"
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 
 	// resources of each container of the pod that makes the backup. The one that starts a server from it has those of what is
@@ -193,7 +204,8 @@ type BackupRetention struct {
 
 // BackupReference names one backup in a store.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.item) || !has(self.before)",message="item and before each choose a backup: set at most one of them"
+// +kubebuilder:validation:XValidation:rule="!has(self.item) || !has(self.before)"
+// +kubebuilder:validation:XValidation:rule="...",message="item and before each choose a backup: set at most one of them"
 type BackupReference struct {
 	// store where the backup is.
 	// +operator-sdk:csv:customresourcedefinitions:type=spec

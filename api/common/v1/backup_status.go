@@ -28,7 +28,8 @@ type BackupStatus struct {
 
 	// next is when the next backup is due, or has been since it waits for what it needs.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Next Backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Next Backup"
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Next *metav1.Time `json:"next,omitempty"`
 
 	// lastFailure is the latest backup that was due but not made; cleared when a later one succeeds.

@@ -5,7 +5,9 @@ type ServiceMonitor struct {
 	// labels of the ServiceMonitor: many a Prometheus chooses by them.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)",message="metrics.serviceMonitor.labels: a key has at most 317 characters, its value at most 63"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)"
+	// +kubebuilder:validation:XValidation:rule="...",message="metrics.serviceMonitor.labels:"
+	// +kubebuilder:validation:XValidation:rule="...",message="a key has at most 317 characters, its value at most 63"
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// interval between two scrapes, as 30s or 1m. Default: Prometheus' own.

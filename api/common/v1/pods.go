@@ -16,21 +16,27 @@ type PodOptions struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:XValidation:rule="self.all(s, !has(s.name) || size(s.name) <= 253)",message="imagePullSecrets: a name has at most 253 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(s, !has(s.name) || size(s.name) <= 253)"
+	// +kubebuilder:validation:XValidation:rule="...",message="imagePullSecrets: a name has at most 253 characters"
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 
 	// podLabels are added to the pods. The operator's own labels win.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)",message="podLabels: a key has at most 317 characters, its value at most 63"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)"
+	// +kubebuilder:validation:XValidation:rule="...",message="podLabels: a key has at most 317 characters, its value at most 63"
 	PodLabels map[string]string `json:"podLabels,omitempty"`
 
 	// podAnnotations are added to the pods. The operator's own annotations win. The API
 	// server makes those of AppArmor the container's profile: they are refused.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('container.apparmor.security.beta.kubernetes.io/'))",message="podAnnotations cannot choose an AppArmor profile (container.apparmor.security.beta.kubernetes.io): the pods run with the node's default"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 262144)",message="podAnnotations: a key has at most 317 characters, its value at most 262144"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('container.apparmor.security.beta.kubernetes.io/'))"
+	// +kubebuilder:validation:XValidation:rule="...",message="podAnnotations cannot choose an AppArmor profile"
+	// +kubebuilder:validation:XValidation:rule="...",message="(container.apparmor.security.beta.kubernetes.io):"
+	// +kubebuilder:validation:XValidation:rule="...",message="the pods run with the node's default"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 262144)"
+	// +kubebuilder:validation:XValidation:rule="...",message="podAnnotations: a key has at most 317 characters, its value at most 262144"
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 
 	// terminationGracePeriodSeconds a pod has between SIGTERM and SIGKILL. Default 30.
@@ -47,14 +53,18 @@ type Scheduling struct {
 	// nodeSelector: labels that a node must bear.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)",message="nodeSelector: a key has at most 317 characters, its value at most 63"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)"
+	// +kubebuilder:validation:XValidation:rule="...",message="nodeSelector: a key has at most 317 characters, its value at most 63"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
 	// tolerations of node taints.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:XValidation:rule="self.all(t, (!has(t.key) || size(t.key) <= 317) && (!has(t.value) || size(t.value) <= 63) && (!has(t.operator) || size(t.operator) <= 63) && (!has(t.effect) || size(t.effect) <= 63))",message="tolerations: a key has at most 317 characters, each other text at most 63"
+	// +kubebuilder:validation:XValidation:rule="self.all(t, (!has(t.key) || size(t.key) <= 317) && (!has(t.value) || size(t.value) <= 63)"
+	// +kubebuilder:validation:XValidation:rule="... && (!has(t.operator) || size(t.operator) <= 63)"
+	// +kubebuilder:validation:XValidation:rule="... && (!has(t.effect) || size(t.effect) <= 63))"
+	// +kubebuilder:validation:XValidation:rule="...",message="tolerations: a key has at most 317 characters, each other text at most 63"
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
 	// affinity to nodes and pods.
@@ -78,7 +88,8 @@ type Disruption struct {
 	// maxUnavailable pods, a number or a percentage. Default 1.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="disruption.maxUnavailable is a number from 0 or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')"
+	// +kubebuilder:validation:XValidation:rule="...",message="disruption.maxUnavailable is a number from 0 or a percentage from 0% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 }
 

@@ -7,7 +7,8 @@ type EtcdAuth struct {
 	// one in; the user before is let in for 5 minutes more.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Password Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Password Secret"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName"`
 }
 
@@ -19,7 +20,8 @@ type EtcdTLS struct {
 	// that takes new pods, one at a time.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Certificate Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Certificate Secret"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName"`
 
 	// clientAuth: whether clients show a certificate that ca.crt vouches for. With Required the operator shows that of
@@ -27,8 +29,11 @@ type EtcdTLS struct {
 	// change later. Default None.
 	// +optional
 	// +kubebuilder:default=None
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="tls.clientAuth cannot change; make a new EtcdCluster and move the data"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client Certificates",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:Required"}
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
+	// +kubebuilder:validation:XValidation:rule="...",message="tls.clientAuth cannot change; make a new EtcdCluster and move the data"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client Certificates"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Required"}
 	ClientAuth EtcdClientAuth `json:"clientAuth,omitempty"`
 }
 
@@ -46,6 +51,7 @@ const (
 // EtcdBinding names the Secret that a client needs (servicebinding.io).
 type EtcdBinding struct {
 	// name of the Secret: type, host, port, uri, endpoints; with tls also ssl and ca.crt; with auth username and password.
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Client Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Client Secret"
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	Name string `json:"name"`
 }

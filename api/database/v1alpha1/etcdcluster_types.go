@@ -14,18 +14,32 @@ const EtcdAllowUnsafeRecovery = "mainstay-operator.io/allow-unsafe-recovery"
 
 // EtcdClusterSpec says which etcd is wanted.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.image) || has(self.version)",message="image needs version, which says what the image holds"
-// +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)",message="storage cannot be added or dropped later; make a new EtcdCluster and move the data"
-// +kubebuilder:validation:XValidation:rule="has(self.tls) == has(oldSelf.tls)",message="tls cannot be added or dropped later; make a new EtcdCluster and move the data"
-// +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap) && (!has(self.bootstrap) || self.bootstrap == oldSelf.bootstrap)",message="bootstrap cannot change: it says what the cluster started with; make a new EtcdCluster"
-// +kubebuilder:validation:XValidation:rule="has(self.auth) == has(oldSelf.auth)",message="auth cannot be added or dropped later; make a new EtcdCluster and move the data"
-// +kubebuilder:validation:XValidation:rule="!has(self.quota) || !has(self.storage) || string(self.quota).matches('[eE].{4}|.{33}') || string(self.storage.size).matches('[eE].{4}|.{33}') || quantity(string(self.quota)).compareTo(quantity(string(self.storage.size))) <= 0",message="quota cannot be more than storage.size: the volume would be full before etcd refuses writes"
+// +kubebuilder:validation:XValidation:rule="!has(self.image) || has(self.version)"
+// +kubebuilder:validation:XValidation:rule="...",message="image needs version, which says what the image holds"
+// +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)"
+// +kubebuilder:validation:XValidation:rule="...",message="storage cannot be added or dropped later;"
+// +kubebuilder:validation:XValidation:rule="...",message="make a new EtcdCluster and move the data"
+// +kubebuilder:validation:XValidation:rule="has(self.tls) == has(oldSelf.tls)"
+// +kubebuilder:validation:XValidation:rule="...",message="tls cannot be added or dropped later; make a new EtcdCluster and move the data"
+// +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap)"
+// +kubebuilder:validation:XValidation:rule="... && (!has(self.bootstrap) || self.bootstrap == oldSelf.bootstrap)"
+// +kubebuilder:validation:XValidation:rule="...",message="bootstrap cannot change: it says what the cluster started with;"
+// +kubebuilder:validation:XValidation:rule="...",message="make a new EtcdCluster"
+// +kubebuilder:validation:XValidation:rule="has(self.auth) == has(oldSelf.auth)"
+// +kubebuilder:validation:XValidation:rule="...",message="auth cannot be added or dropped later; make a new EtcdCluster and move the data"
+// +kubebuilder:validation:XValidation:rule="!has(self.quota) || !has(self.storage) || string(self.quota).matches('[eE].{4}|.{33}')"
+// +kubebuilder:validation:XValidation:rule="... || string(self.storage.size).matches('[eE].{4}|.{33}')"
+// +kubebuilder:validation:XValidation:rule="... || quantity(string(self.quota)).compareTo(quantity(string(self.storage.size))) <= 0"
+// +kubebuilder:validation:XValidation:rule="...",message="quota cannot be more than storage.size:"
+// +kubebuilder:validation:XValidation:rule="...",message="the volume would be full before etcd refuses writes"
 type EtcdClusterSpec struct {
 	// size is the number of members: 1, 3 or 5. An even number survives no more failures than the odd number below it.
 	// Members are added and removed one at a time; the others' pods stay. Default 3.
 	// +optional
 	// +kubebuilder:default=3
-	// +kubebuilder:validation:XValidation:rule="self in [1, 3, 5]",message="size must be 1, 3 or 5: an even number of members survives no more failures than one member less"
+	// +kubebuilder:validation:XValidation:rule="self in [1, 3, 5]"
+	// +kubebuilder:validation:XValidation:rule="...",message="size must be 1, 3 or 5:"
+	// +kubebuilder:validation:XValidation:rule="...",message="an even number of members survives no more failures than one member less"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Size *int32 `json:"size,omitempty"`
 
@@ -36,7 +50,9 @@ type EtcdClusterSpec struct {
 	// it then stays.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
-	// +kubebuilder:validation:XValidation:rule="self.matches('^3[.](5|6|7)([.](0|[1-9][0-9]{0,2}))?$')",message="version must be a minor version from \"3.5\" to \"3.7\", or an exact one such as \"3.6.16\""
+	// +kubebuilder:validation:XValidation:rule="self.matches('^3[.](5|6|7)([.](0|[1-9][0-9]{0,2}))?$')"
+	// +kubebuilder:validation:XValidation:rule="...",message="version must be a minor version from \"3.5\" to \"3.7\","
+	// +kubebuilder:validation:XValidation:rule="...",message="or an exact one such as \"3.6.16\""
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Version string `json:"version,omitempty"`
 
@@ -47,7 +63,8 @@ type EtcdClusterSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[^\s]+$`
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Image string `json:"image,omitempty"`
 
 	// storage of each member. Default: none, and a member whose pod is replaced has lost its data: it is replaced by a
@@ -59,7 +76,10 @@ type EtcdClusterSpec struct {
 	// quota is how much data a member stores before it refuses writes, from 16Mi to 8Gi, and no more than storage.size.
 	// Default: half of storage.size, at most 2Gi; without storage 2Gi. A change takes new pods.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}') && quantity(string(self)).compareTo(quantity('16Mi')) >= 0 && quantity(string(self)).compareTo(quantity('8Gi')) <= 0",message="quota is a quantity from 16Mi to 8Gi"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}')"
+	// +kubebuilder:validation:XValidation:rule="... && quantity(string(self)).compareTo(quantity('16Mi')) >= 0"
+	// +kubebuilder:validation:XValidation:rule="... && quantity(string(self)).compareTo(quantity('8Gi')) <= 0"
+	// +kubebuilder:validation:XValidation:rule="...",message="quota is a quantity from 16Mi to 8Gi"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Data Quota",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Quota *resource.Quantity `json:"quota,omitempty"`
 
@@ -72,7 +92,8 @@ type EtcdClusterSpec struct {
 	// defrag says when members give free pages of their database back to the disk. Default: only to get below the quota.
 	// A change takes no new pods.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Defragmentation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Defragmentation"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Defrag *EtcdDefrag `json:"defrag,omitempty"`
 
 	// bootstrap says what a new cluster starts with. Default: nothing. It cannot change.
@@ -111,19 +132,24 @@ type EtcdClusterSpec struct {
 
 	// paused holds every write of the operator back, the replacement of members included. Deletion and status continue.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Paused bool `json:"paused,omitempty"`
 
 	commonv1.PodOptions `json:",inline"`
 }
 
 // EtcdStorage is a volume per member.
-// +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storage.storageClassName cannot change"
+// +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName)"
+// +kubebuilder:validation:XValidation:rule="... && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)"
+// +kubebuilder:validation:XValidation:rule="...",message="storage.storageClassName cannot change"
 type EtcdStorage struct {
 	// size of each member's volume, from 64Mi on. It should be twice the quota and more: a defragmentation writes all data
 	// once more before it drops the old. It can grow, where the storage class allows it; what was refused can be taken back.
 	// A volume never shrinks.
-	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}') && quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.size is a quantity from 64Mi on"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}')"
+	// +kubebuilder:validation:XValidation:rule="... && quantity(string(self)).compareTo(quantity('64Mi')) >= 0"
+	// +kubebuilder:validation:XValidation:rule="...",message="storage.size is a quantity from 64Mi on"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Size resource.Quantity `json:"size"`
 
@@ -131,7 +157,8 @@ type EtcdStorage struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Storage Class",xDescriptors={"urn:alm:descriptor:io.kubernetes:StorageClass"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Storage Class"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:StorageClass"}
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
 	// retention of the volumes when this object is deleted. Default Retain. The volume of a member that is removed, because
@@ -139,7 +166,9 @@ type EtcdStorage struct {
 	// the member. Scaling or deleting the StatefulSet deletes no volume, whatever this says.
 	// +optional
 	// +kubebuilder:default=Retain
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Retention",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain","urn:alm:descriptor:com.tectonic.ui:select:Delete"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Retention"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Delete"}
 	Retention EtcdRetention `json:"retention,omitempty"`
 }
 
@@ -160,22 +189,28 @@ type EtcdDefrag struct {
 	// threshold is the share of free pages in a database of 16Mi or more, in percent, from which on it is defragmented.
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=95
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Free Pages in Percent",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Free Pages in Percent"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Threshold int32 `json:"threshold"`
 }
 
 // EtcdMetrics is how Prometheus learns of the members.
 type EtcdMetrics struct {
 	// serviceMonitor by which the Prometheus operator finds them. With networkPolicy, whom that admits reaches the metrics, too.
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Monitor",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Monitor"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	ServiceMonitor commonv1.ServiceMonitor `json:"serviceMonitor"`
 }
 
 // EtcdAutoCompaction says when etcd drops old revisions.
-// +kubebuilder:validation:XValidation:rule="self.mode == 'Periodic' ? self.retention.matches('^[1-9][0-9]{0,4}(s|m|h)$') : self.retention.matches('^[1-9][0-9]{0,8}$')",message="autoCompaction.retention is a time such as 5m or 1h with mode Periodic, and a number such as 10000 with mode Revision"
+// +kubebuilder:validation:XValidation:rule="self.mode == 'Periodic' ? self.retention.matches('^[1-9][0-9]{0,4}(s|m|h)$')"
+// +kubebuilder:validation:XValidation:rule="... : self.retention.matches('^[1-9][0-9]{0,8}$')"
+// +kubebuilder:validation:XValidation:rule="...",message="autoCompaction.retention is a time such as 5m or 1h with mode Periodic,"
+// +kubebuilder:validation:XValidation:rule="...",message="and a number such as 10000 with mode Revision"
 type EtcdAutoCompaction struct {
 	// mode: Periodic keeps the revisions of as long as retention says, Revision as many as retention says.
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Periodic","urn:alm:descriptor:com.tectonic.ui:select:Revision"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Periodic"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Revision"}
 	Mode EtcdCompactionMode `json:"mode"`
 
 	// retention: with Periodic a time such as 5m or 1h, with Revision a number such as 10000.
@@ -210,11 +245,25 @@ const (
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', starting with a letter"
-// +kubebuilder:validation:XValidation:rule="built: etcdcluster.tls",message="tls.secretName names a Secret that the operator writes itself; choose another name"
-// +kubebuilder:validation:XValidation:rule="built: etcdcluster.auth",message="auth.secretName names a Secret that the operator writes itself; choose another name"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.version) || !has(self.status) || !has(self.status.targetVersion) || self.spec.version.split('.')[1] >= self.status.targetVersion.split('.')[1]",fieldPath=".spec.version",message="version cannot be of an earlier minor version than status.targetVersion: etcd cannot read data that a later one has written; restore a backup into a new EtcdCluster"
-// +operator-sdk:csv:customresourcedefinitions:displayName="Etcd Cluster",resources={{Event,v1},{NetworkPolicy,v1},{PersistentVolumeClaim,v1},{Pod,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{ServiceMonitor,v1},{StatefulSet,v1}}
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')"
+// +kubebuilder:validation:XValidation:rule="...",message="metadata.name becomes the name of Services: at most 48 characters,"
+// +kubebuilder:validation:XValidation:rule="...",message="lower case letters, digits and '-', starting with a letter"
+// +kubebuilder:validation:XValidation:rule="built: etcdcluster.tls"
+// +kubebuilder:validation:XValidation:rule="...",message="tls.secretName names a Secret that the operator writes itself;"
+// +kubebuilder:validation:XValidation:rule="...",message="choose another name"
+// +kubebuilder:validation:XValidation:rule="built: etcdcluster.auth"
+// +kubebuilder:validation:XValidation:rule="...",message="auth.secretName names a Secret that the operator writes itself;"
+// +kubebuilder:validation:XValidation:rule="...",message="choose another name"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.version) || !has(self.status) || !has(self.status.targetVersion)"
+// +kubebuilder:validation:XValidation:rule="... || self.spec.version.split('.')[1] >= self.status.targetVersion.split('.')[1]"
+// +kubebuilder:validation:XValidation:rule="...",fieldPath=".spec.version"
+// +kubebuilder:validation:XValidation:rule="...",message="version cannot be of an earlier minor version than status.targetVersion:"
+// +kubebuilder:validation:XValidation:rule="...",message="etcd cannot read data that a later one has written;"
+// +kubebuilder:validation:XValidation:rule="...",message="restore a backup into a new EtcdCluster"
+// +operator-sdk:csv:customresourcedefinitions:displayName="Etcd Cluster"
+// +operator-sdk:csv:customresourcedefinitions:resources={{Event,v1},{NetworkPolicy,v1},{PersistentVolumeClaim,v1},{Pod,v1}}
+// +operator-sdk:csv:customresourcedefinitions:resources={{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{ServiceMonitor,v1}}
+// +operator-sdk:csv:customresourcedefinitions:resources={{StatefulSet,v1}}
 type EtcdCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -17,7 +17,8 @@ type EtcdRestoreSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=48
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Etcd Cluster",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Etcd Cluster"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ClusterName string `json:"clusterName"`
 
 	// backup that takes the place of the data. It is fetched and checked before any member is stopped.
@@ -30,7 +31,8 @@ type EtcdRestoreSpec struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}[hms])+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="startingDeadline is a duration from 1m to 24h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')"
+	// +kubebuilder:validation:XValidation:rule="...",message="startingDeadline is a duration from 1m to 24h"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	StartingDeadline *metav1.Duration `json:"startingDeadline,omitempty"`
 }

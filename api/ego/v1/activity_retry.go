@@ -3,7 +3,9 @@ package v1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // RetryPolicy says which attempts are followed by another, and when.
-// +kubebuilder:validation:XValidation:rule="!has(self.exitCodes) || !has(self.causes) || 'Failed' in self.causes",message="retryPolicy.exitCodes are those of Failed attempts: retryPolicy.causes must have Failed"
+// +kubebuilder:validation:XValidation:rule="!has(self.exitCodes) || !has(self.causes) || 'Failed' in self.causes"
+// +kubebuilder:validation:XValidation:rule="...",message="retryPolicy.exitCodes are those of Failed attempts:"
+// +kubebuilder:validation:XValidation:rule="...",message="retryPolicy.causes must have Failed"
 type RetryPolicy struct {
 	// causes are the ends of an attempt that another may follow. Default: Failed.
 	// +optional
@@ -39,7 +41,8 @@ const (
 )
 
 // ExitCodes are a choice of them.
-// +kubebuilder:validation:XValidation:rule="has(self.retryOn) != has(self.failOn)",message="retryPolicy.exitCodes: give either retryOn or failOn"
+// +kubebuilder:validation:XValidation:rule="has(self.retryOn) != has(self.failOn)"
+// +kubebuilder:validation:XValidation:rule="...",message="retryPolicy.exitCodes: give either retryOn or failOn"
 type ExitCodes struct {
 	// retryOn these and no others.
 	// +optional

@@ -117,7 +117,8 @@ type ActivityStatus struct {
 
 	// prosta is the process state: that of the whole run.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Process State",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Process State"
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Prosta ProcessState `json:"prosta,omitempty"`
 
 	// The result of the last attempt; startTime is that of the first.
@@ -138,7 +139,8 @@ type ActivityStatus struct {
 
 	// outputTail is the end of what the last attempt printed.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="End of the Output",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="End of the Output"
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	OutputTail string `json:"outputTail,omitempty"`
 
 	// outputTruncated is true when the attempt printed more than outputTail keeps.

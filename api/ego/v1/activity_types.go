@@ -15,13 +15,23 @@ import (
 // ActivitySpec says what is run, once. It is the record of one run, so it cannot
 // be changed but for suspend, startDeadline, resources, cancel and ttlSecondsAfterFinished.
 //
-// +kubebuilder:validation:XValidation:rule="self.security != 'Restricted' || !has(self.execuser) || !self.execuser.matches('^(root|0)(:|$)')",message="execuser root needs security: Baseline"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back"
+// +kubebuilder:validation:XValidation:rule="self.security != 'Restricted' || !has(self.execuser)"
+// +kubebuilder:validation:XValidation:rule="... || !self.execuser.matches('^(root|0)(:|$)')"
+// +kubebuilder:validation:XValidation:rule="...",message="execuser root needs security: Baseline"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)"
+// +kubebuilder:validation:XValidation:rule="...",message="cancel cannot be taken back"
 // +kubebuilder:validation:XValidation:rule="built: activity.run"
 // +kubebuilder:validation:XValidation:rule="built: activity.process"
 // +kubebuilder:validation:XValidation:rule="built: activity.pod"
 // +kubebuilder:validation:XValidation:rule="built: activity.scheduling"
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || has(self.args) || !has(self.envs) || self.envs.all(e, e.matches('^[A-Za-z_][A-Za-z0-9_]*='))",optionalOldSelf=true,fieldPath=".envs",messageExpression="self.envs.filter(e, !e.matches('^[A-Za-z_][A-Za-z0-9_]*='))[0].split('=', 2)[0] + ' is a name of more than letters, digits and _: /bin/sh, which reads a command without args, drops such variables. Rename it, or give args'",message="/bin/sh, which reads a command without args, drops variables whose names have more than letters, digits and _: rename them, or give args"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || has(self.args) || !has(self.envs)",fieldPath=".envs",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="... || self.envs.all(e, e.matches('^[A-Za-z_][A-Za-z0-9_]*='))"
+// +kubebuilder:validation:XValidation:rule="...",messageExpression="self.envs.filter(e,"
+// +kubebuilder:validation:XValidation:rule="...",messageExpression="!e.matches('^[A-Za-z_][A-Za-z0-9_]*='))[0].split('=', 2)[0]"
+// +kubebuilder:validation:XValidation:rule="...",messageExpression="+ ' is a name of more than letters, digits and _: /bin/sh, which reads"
+// +kubebuilder:validation:XValidation:rule="...",messageExpression="a command without args, drops such variables. Rename it, or give args'"
+// +kubebuilder:validation:XValidation:rule="...",message="/bin/sh, which reads a command without args, drops variables whose names have"
+// +kubebuilder:validation:XValidation:rule="...",message="more than letters, digits and _: rename them, or give args"
 type ActivitySpec struct {
 	// command is a shell line, run by the image's /bin/sh. With args it is the
 	// program alone, found through PATH, and no shell reads it.
@@ -67,7 +77,8 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([a-z_][a-z0-9_.-]*|(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9}))?)$`
-	// +kubebuilder:validation:XValidation:rule="self.split(':').all(id, !id.matches('^[0-9]{1,10}$') || int(id) <= 2147483647)",message="execuser: a uid and a gid are at most 2147483647"
+	// +kubebuilder:validation:XValidation:rule="self.split(':').all(id, !id.matches('^[0-9]{1,10}$') || int(id) <= 2147483647)"
+	// +kubebuilder:validation:XValidation:rule="...",message="execuser: a uid and a gid are at most 2147483647"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="User",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ExecUser string `json:"execuser,omitempty"`
 
@@ -87,7 +98,8 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=1024
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z_][A-Za-z0-9_.-]*=[^\x00]*$`
-	// +kubebuilder:validation:XValidation:rule="self.map(e, e.split('=', 2)[0]).all(n, size(self.filter(e, e.startsWith(n + '='))) < 2)",message="envs: a NAME may occur once"
+	// +kubebuilder:validation:XValidation:rule="self.map(e, e.split('=', 2)[0]).all(n, size(self.filter(e, e.startsWith(n + '='))) < 2)"
+	// +kubebuilder:validation:XValidation:rule="...",message="envs: a NAME may occur once"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment"
 	Envs []string `json:"envs,omitempty"`
 
@@ -96,8 +108,13 @@ type ActivitySpec struct {
 	// +listType=atomic
 	// +kubebuilder:default={}
 	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:items:XValidation:rule="has(self.configMapRef) != has(self.secretRef)",message="envFrom: an item has either configMapRef or secretRef"
-	// +kubebuilder:validation:XValidation:rule="self.all(e, (!has(e.prefix) || size(e.prefix) <= 131072) && (!has(e.configMapRef) || !has(e.configMapRef.name) || size(e.configMapRef.name) <= 253) && (!has(e.secretRef) || !has(e.secretRef.name) || size(e.secretRef.name) <= 253))",message="envFrom: a name has at most 253 characters, a prefix at most 131072"
+	// +kubebuilder:validation:items:XValidation:rule="has(self.configMapRef) != has(self.secretRef)"
+	// +kubebuilder:validation:items:XValidation:rule="...",message="envFrom: an item has either configMapRef or secretRef"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, (!has(e.prefix) || size(e.prefix) <= 131072)"
+	// +kubebuilder:validation:XValidation:rule="... && (!has(e.configMapRef)"
+	// +kubebuilder:validation:XValidation:rule="... || !has(e.configMapRef.name) || size(e.configMapRef.name) <= 253)"
+	// +kubebuilder:validation:XValidation:rule="... && (!has(e.secretRef) || !has(e.secretRef.name) || size(e.secretRef.name) <= 253))"
+	// +kubebuilder:validation:XValidation:rule="...",message="envFrom: a name has at most 253 characters, a prefix at most 131072"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment From"
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
@@ -122,7 +139,8 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}[hms])+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('8760h')",message="timeout must be from 1s to 8760h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('8760h')"
+	// +kubebuilder:validation:XValidation:rule="...",message="timeout must be from 1s to 8760h"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
@@ -134,8 +152,10 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}[hms])+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('8760h')",message="startDeadline must be from 1s to 8760h"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Start Deadline",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('8760h')"
+	// +kubebuilder:validation:XValidation:rule="...",message="startDeadline must be from 1s to 8760h"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Start Deadline"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	StartDeadline *metav1.Duration `json:"startDeadline,omitempty"`
 
 	// retries is how often a failed attempt is followed by another. An attempt
@@ -152,7 +172,8 @@ type ActivitySpec struct {
 	// one: every failed one, at once.
 	// +optional
 	// +kubebuilder:default={}
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Retry Policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Retry Policy"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	RetryPolicy RetryPolicy `json:"retryPolicy,omitzero"`
 
 	// suspend holds back what has not started, the first attempt or the next one.
@@ -171,7 +192,8 @@ type ActivitySpec struct {
 	// is deleted, from when its end was noted. Default: for ever.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Seconds Kept When Finished",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Seconds Kept When Finished"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 
 	// output of the command that is kept in the status.
@@ -184,7 +206,9 @@ type ActivitySpec struct {
 	// Default Restricted.
 	// +optional
 	// +kubebuilder:default=Restricted
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod Security",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Restricted","urn:alm:descriptor:com.tectonic.ui:select:Baseline"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod Security"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Restricted"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Baseline"}
 	Security commonv1.SecurityProfile `json:"security,omitempty"`
 
 	commonv1.PodOptions `json:",inline"`
@@ -215,7 +239,8 @@ type Output struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 53",message="metadata.name becomes part of a pod's name: at most 53 characters"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 53"
+// +kubebuilder:validation:XValidation:rule="...",message="metadata.name becomes part of a pod's name: at most 53 characters"
 // +operator-sdk:csv:customresourcedefinitions:displayName="Activity",resources={{Event,v1},{Pod,v1}}
 type Activity struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -4,7 +4,8 @@ import "k8s.io/apimachinery/pkg/api/resource"
 
 // Workspace is a volume: a claim's, which outlives the run, or an empty one for each attempt.
 // +kubebuilder:validation:XValidation:rule="!has(self.claimName) || !has(self.size)",message="workspace: give either claimName or size"
-// +kubebuilder:validation:XValidation:rule="!has(self.path) || has(self.claimName) || has(self.size)",message="workspace.path needs claimName or size"
+// +kubebuilder:validation:XValidation:rule="!has(self.path) || has(self.claimName) || has(self.size)"
+// +kubebuilder:validation:XValidation:rule="...",message="workspace.path needs claimName or size"
 type Workspace struct {
 	// claimName of a PersistentVolumeClaim of the namespace.
 	// +optional
@@ -16,13 +17,16 @@ type Workspace struct {
 	// size of an empty volume, which goes with the pod. A command that writes more is
 	// stopped: Failed, Evicted.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="workspace.size must be above 0"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}')"
+	// +kubebuilder:validation:XValidation:rule="... && quantity(string(self)).isGreaterThan(quantity('0'))"
+	// +kubebuilder:validation:XValidation:rule="...",message="workspace.size must be above 0"
 	Size *resource.Quantity `json:"size,omitempty"`
 
 	// path where the volume is mounted. Default /workspace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9._-]+)+$`
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^/(proc|sys|dev|run|var/run)(/|$)') && !self.matches('/[.]{1,2}(/|$)')",message="workspace.path must lie outside of /proc, /sys, /dev and /run, without . and .."
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^/(proc|sys|dev|run|var/run)(/|$)') && !self.matches('/[.]{1,2}(/|$)')"
+	// +kubebuilder:validation:XValidation:rule="...",message="workspace.path must lie outside of /proc, /sys, /dev and /run, without . and .."
 	Path string `json:"path,omitempty"`
 }
