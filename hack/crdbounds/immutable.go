@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mainstay-operator/mainstay-operator/hack/crdbounds/activity"
 )
 
 // oneRun is why an Activity does not change.
 const oneRun = "an Activity is the record of one run; make a new one"
-
-// mutableActivityFields are the fields of an Activity's spec that may change. The test of the same name in test/releases has the
-// reasons.
-var mutableActivityFields = []string{"suspend", "startDeadline", "resources", "cancel", "ttlSecondsAfterFinished"}
 
 // fields are those that one rule of an Activity's spec keeps as they are.
 type fields struct {
@@ -42,7 +40,7 @@ func unchanged(f fields) map[string]any {
 	}
 	return map[string]any{
 		"rule": strings.Join(terms, " && "),
-		"message": fmt.Sprintf("only %s can be changed, not %s: %s", enumerate(mutableActivityFields, "and"),
+		"message": fmt.Sprintf("only %s can be changed, not %s: %s", enumerate(activity.MutableFields, "and"),
 			enumerate(slices.Concat(f.names, f.defaulted), "or"), oneRun),
 	}
 }
@@ -52,19 +50,19 @@ func enumerate(names []string, conjunction string) string {
 	return strings.Join(names[:last], ", ") + " " + conjunction + " " + names[last]
 }
 
-// freezeNewFields gives each field of an Activity's spec that is on neither list a rule that it does not change. A rule on a field
+// freezeNewFields gives each field of an Activity's spec that is in neither list a rule that it does not change. A rule on a field
 // compares two values, so the field must always be there: it is required, or its type names a default.
 func freezeNewFields(spec map[string]any) error {
 	properties, _ := spec["properties"].(map[string]any)
 	required, _ := spec["required"].([]any)
 	for name, property := range properties {
 		known := func(f fields) bool { return slices.Contains(f.names, name) || slices.Contains(f.defaulted, name) }
-		if slices.Contains(mutableActivityFields, name) || slices.ContainsFunc(activityFields, known) {
+		if slices.Contains(activity.MutableFields, name) || slices.ContainsFunc(activityFields, known) {
 			continue
 		}
 		schema := property.(map[string]any)
 		if _, ok := schema["default"]; !ok && !slices.Contains(required, any(name)) {
-			return fmt.Errorf("spec.%s of Activity needs a default, or a place in mutableActivityFields of hack/crdbounds", name)
+			return fmt.Errorf("spec.%s of Activity needs a default, or a place in MutableFields of hack/crdbounds/activity", name)
 		}
 		has, _ := schema["x-kubernetes-validations"].([]any)
 		schema["x-kubernetes-validations"] = append([]any{rule("self == oldSelf", name+" cannot be changed: "+oneRun)}, has...)

@@ -18,28 +18,13 @@ import (
 	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
+	"github.com/mainstay-operator/mainstay-operator/hack/crdbounds/activity"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 )
 
-// mutableActivityFields are the fields of an Activity's spec that may change, each with
-// what distinguishes a permitted change. No other field may: an Activity is the record of one
-// run, and with another command or image it would report a run that never was.
-var mutableActivityFields = map[string]func(before, after any) bool{
-	// A request to end the run, which comes after its start. One way only: the command
-	// may have got its SIGTERM already, which nothing takes back.
-	"cancel": func(before, _ any) bool { return before != true },
-	// It bounds the wait for the start and says nothing about what runs. Who waits may
-	// come to have more time, or less.
-	"startDeadline": anyChange,
-	// It says what the next attempt's pod may take, and nothing about what runs. An attempt that a quota refuses needs others.
-	"resources": anyChange,
-	// It holds back what has not started yet. Who suspends a run means to resume it.
-	"suspend": anyChange,
-	// How long the record is kept. What it says stays the same.
-	"ttlSecondsAfterFinished": anyChange,
-}
-
-func anyChange(_, _ any) bool { return true }
+// isPermitted reports whether a field that may change may do so from one value to another. A request to end the run cannot be
+// taken back.
+func isPermitted(name string, before any) bool { return name != "cancel" || before != true }
 
 // activityValues are values, in YAML, that a field of an Activity's spec may have, two
 // at least. Each is valid together with the first ones of all other fields, so that nothing but
@@ -89,11 +74,11 @@ var activityValues = map[string][]string{
 
 // whatToDo says to a developer who adds a field what this test asks of it.
 const whatToDo = `
-A field is immutable unless mutableActivityFields of hack/crdbounds/immutable.go has it: "make manifests" writes the rule.
+A field is immutable unless MutableFields of hack/crdbounds/activity has it: "make manifests" writes the rule.
 The rule needs the field to be there always, so give the field a default in its Go type.
 Do it before the field is released: no rule can be added later.
-If it may change, add it to that list, and with the reason to mutableActivityFields in test/releases/immutability_test.go.
-In both cases give two valid values of it in activityValues, there too.`
+If it may change, add it to that list with the reason.
+In both cases give two valid values of it in activityValues of test/releases/immutability_test.go.`
 
 // TestAnActivityCannotBeChanged checks, for each field that the CRD's spec has, that an
 // API server refuses every update of an Activity that changes this field alone, or
@@ -109,9 +94,9 @@ func TestAnActivityCannotBeChanged(t *testing.T) {
 	}
 	// A field that is gone or renamed would leave its name behind, and a developer who reuses
 	// the name for something else would find it on the list.
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(mutableActivityFields)), slices.Collect(maps.Keys(activityValues))) {
+	for _, name := range slices.Concat(activity.MutableFields, slices.Collect(maps.Keys(activityValues))) {
 		if _, ok := c.spec.Properties[name]; !ok {
-			t.Errorf("the spec has no field %s: take it out of mutableActivityFields and activityValues", name)
+			t.Errorf("the spec has no field %s: take it out of MutableFields and activityValues", name)
 		}
 	}
 }
@@ -136,7 +121,7 @@ func TestAChangeThatIsNotRefusedIsFound(t *testing.T) {
 			change("planted", func(p *apiextensionsv1.JSONSchemaProps) { p.Type = "string" }), "planted: activityValues has fewer than two values"},
 		{"a spec without rules", "command",
 			func(spec *apiextensionsv1.JSONSchemaProps) { spec.XValidations = nil },
-			"command: an update from echo a to echo b is accepted, and mutableActivityFields does not have it.\nA field is immutable unless"},
+			"command: an update from echo a to echo b is accepted, and MutableFields does not have it.\nA field is immutable unless"},
 		{"a field without its rule", "envFrom",
 			change("envFrom", func(p *apiextensionsv1.JSONSchemaProps) { p.XValidations = nil }), "is accepted"},
 		// A field's own rule is not asked when the field comes or goes: it compares two values.
@@ -189,7 +174,7 @@ func TestEveryImmutableFieldOwesItToARule(t *testing.T) {
 	c := newUpdateCheck(t, crd)
 	found := 0
 	for _, name := range slices.Sorted(maps.Keys(spec.Properties)) {
-		if _, mutable := mutableActivityFields[name]; mutable {
+		if slices.Contains(activity.MutableFields, name) {
 			continue
 		}
 		found++
@@ -303,16 +288,16 @@ func (u updateCheck) checkUpdate(name string, before, after *unstructured.Unstru
 	broken, _ := u.schema.rules.Validate(context.Background(), nil, u.schema.structural, after.Object, before.Object,
 		celconfig.RuntimeCELCostBudget)
 	update := fmt.Sprintf("%s: an update from %s to %s", name, words(was), words(is))
-	permitted, mutable := mutableActivityFields[name]
+	mutable := slices.Contains(activity.MutableFields, name)
 	switch {
-	case mutable && permitted(was, is):
+	case mutable && isPermitted(name, was):
 		if len(broken) > 0 {
-			return fmt.Errorf("%s is refused, though mutableActivityFields permits it: %w", update, broken.ToAggregate())
+			return fmt.Errorf("%s is refused, though the field may change: %w", update, broken.ToAggregate())
 		}
 	case len(broken) == 0 && mutable:
-		return fmt.Errorf("%s is accepted, though mutableActivityFields does not permit it", update)
+		return fmt.Errorf("%s is accepted, though the field may not change so", update)
 	case len(broken) == 0:
-		return fmt.Errorf("%s is accepted, and mutableActivityFields does not have it.%s", update, whatToDo)
+		return fmt.Errorf("%s is accepted, and MutableFields does not have it.%s", update, whatToDo)
 	case !slices.ContainsFunc(broken, func(e *field.Error) bool { return namesField(e, name) }):
 		return fmt.Errorf("%s is refused, but not by a rule whose message names the field: %w", update, broken.ToAggregate())
 	}
