@@ -1,36 +1,35 @@
 # Mainstay Operator. `make help` lists the targets.
 
 VERSION  ?= 0.2.0
-# The release that VERSION replaces. What it consisted of is kept under test/olm.
+# The release that VERSION replaces. Its bundle is kept under test/olm.
 PREVIOUS ?= 0.2.0-rc.1
 IMG      ?= ghcr.io/mainstay-operator/mainstay-operator:v$(VERSION)
 
-# CLUSTER=local is the one that hack/cluster makes on this machine;
-# CLUSTER=existing is whatever KUBECONFIG points at.
+# CLUSTER=local is the cluster that hack/cluster makes on this machine, CLUSTER=existing the one that KUBECONFIG names.
 CLUSTER ?= local
 BIN     := $(CURDIR)/.bin
 export CLUSTER IMG VERSION
 export PATH := $(BIN):$(PATH)
 export CGO_ENABLED := 0
-# Go keeps packages built with -trimpath apart: with it everywhere, each is compiled once. Tests leave go vet to
-# `make lint`, which runs it on tests, too: alone, it would read all dependencies once more.
+# Go compiles a package once with -trimpath and once without it: with the flag everywhere, each is compiled once. Tests leave
+# go vet to `make lint`, which runs it on tests, too: go vet alone would read all dependencies once more.
 export GOFLAGS := $(filter-out -trimpath -vet=off,$(shell go env GOFLAGS)) -trimpath -vet=off
 ifeq ($(CLUSTER),local)
 export KUBECONFIG := $(CURDIR)/.cluster/kubeconfig
-# No proxy leads there; hack/internal/proxy says the same to what is run without make.
+# No proxy leads to the local cluster. hack/internal/proxy sets the same for programs that run without make.
 export NO_PROXY := $(or $(NO_PROXY),$(no_proxy),localhost),localhost,127.0.0.0/8,10.88.0.0/16,10.96.0.0/16
 export no_proxy := $(NO_PROXY)
 endif
 
 comma := ,
-# tool builds the tools of one nested module when its go.mod has changed: $(1) the module, $(2) its
-# programs, $(3) flags of go build, $(4) flags of the linker.
+# tool builds the tools of one nested module when its go.mod has changed: $(1) is the module, $(2) its programs, $(3) flags of
+# go build, $(4) flags of the linker.
 define tool
 	@hack/tools/build $(1) -ldflags="-s -w $(4)" $(3) && touch $(2)
 endef
 
-# Whatever -j says, targets are made in their order, since they share the cluster and the
-# tree; but for the tests, which `test` has run side by side.
+# Targets are made one after another, whatever -j says, since they share the cluster and the tree. Only `test` runs its two in
+# parallel.
 ifeq ($(filter test-units test-integration,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
@@ -71,8 +70,8 @@ vet: ## Vet the code.
 	go vet ./...
 	go -C hack/cluster vet ./...
 
-# These are modules with their own go.mod. The report of EtcdCluster needs much of etcd's own tests, and the local cluster needs
-# nothing but Go: the operator's go.mod names neither.
+# These modules have their own go.mod, so that the operator's names neither what the report of EtcdCluster needs, which is much
+# of etcd's own tests, nor what the local cluster needs.
 ETCD_REPORT := test/e2e/etcd
 MODULES := $(ETCD_REPORT) hack/cluster
 
@@ -92,8 +91,7 @@ verify: generate manifests bundle fmt tidy lint ## Fail when anything generated,
 test: ## Run the unit and integration tests.
 	@$(MAKE) -j2 --no-print-directory --output-sync=target test-units test-integration
 
-# Each waits now and then: together they keep two cores busy, and an API server takes
-# longer to start than where it is alone.
+# Each of the two waits now and then: together they keep two cores busy, and an API server takes longer to start than alone.
 .PHONY: test-programs test-units test-integration
 test-programs: $(BIN)/versitygw
 	@command -v redis-server >/dev/null && command -v memcached >/dev/null || \
@@ -112,14 +110,14 @@ test-integration: test-programs
 	KUBEBUILDER_ASSETS=$(BIN) KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m \
 	  go run github.com/onsi/ginkgo/v2/ginkgo -procs=4 -ldflags=-w --no-color --timeout=20m ./test/integration
 
-# Little in a test lives long: memory is cheaper than time, also for its API servers.
+# Little memory in a test is used for long: collecting it less often saves time, also in the API servers.
 test-units test-integration searches mutants e2e failover-report: export GOGC := 400
 test-units test-integration searches mutants e2e failover-report: export GOMEMLIMIT := 1GiB
 
 mutants: ## Plant known faults into Redis, EtcdCluster, backups and the leader election: the named test must find each.
 	go test ./test/mutants -v -count=1 -timeout 20m
 
-# Specs that have operators of their own come after the others: the deployed one is away then.
+# Specs that run operators of their own come after the others, since they remove the deployed one.
 E2E = go run github.com/onsi/ginkgo/v2/ginkgo --procs=4 --ldflags=-w -v --no-color --timeout=30m $(1) ./test/e2e
 e2e: cluster-up deploy $(BIN)/versitygw ## Run the end-to-end tests on real pods.
 	$(call E2E)
@@ -130,7 +128,7 @@ failover-report: cluster-up deploy ## Break Redis in most ways, with LONG=1 in e
 	  go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(if $(LONG),1 --timeout=4h,3 --timeout=15m) --ldflags=-w -v --no-color $(if $(FOCUS),--focus "$(FOCUS)") ./test/e2e/redis
 
 etcd-report: cluster-up deploy ## Break EtcdCluster in every way, with LONG=1 next to a bare etcd, and have etcd's own model judge (LONG=1 REPORT=file FOCUS=faults).
-	@# A long report is of a calm machine: one plan at a time.
+	@# A long report needs a calm machine: one plan at a time.
 	cd $(ETCD_REPORT) && LONG=$(LONG) REPORT=$(abspath $(REPORT)) FOCUS="$(FOCUS)" go test . -v -count=1 -parallel $(if $(LONG),1,3) -timeout $(if $(LONG),4h,15m)
 
 build: ## Build the manager.
@@ -168,11 +166,11 @@ docker-build: ## Build the image with a container engine.
 	docker build -t $(IMG) .
 
 ##@ OLM
-# What the last release made of each kind is compared with what this one makes.
+# The tests that compare the children which the last release made of each kind with those of this one.
 KINDS := $(patsubst %/release_test.go,./%,$(wildcard controllers/*/release_test.go controllers/*/internal/children/release_test.go))
 OLM := $(addprefix $(BIN)/,olm catalog copy-content cpb opm grpc-health-probe)
 
-# What differs from release to release in the bundle.
+# The part of the bundle that differs from release to release.
 define release
 # Written by `make bundle`.
 apiVersion: operators.coreos.com/v1alpha1
@@ -247,7 +245,7 @@ $(BIN)/crd-ref-docs: hack/tools/apidocs/go.mod
 	$(call tool,apidocs,$(BIN)/crd-ref-docs)
 $(BIN)/golangci-lint: hack/tools/golangci-lint/go.mod
 	$(call tool,golangci-lint,$(BIN)/golangci-lint)
-# What `operator-sdk version` prints.
+# The version that `operator-sdk version` prints.
 stamped := $(foreach v,Version GitVersion ImageVersion,-X github.com/operator-framework/operator-sdk/internal/version.$(v)=v1.42.2)
 $(BIN)/operator-sdk: hack/tools/operator-sdk/go.mod
 	$(call tool,operator-sdk,$(BIN)/operator-sdk $(BIN)/scorecard-test,-tags containers_image_openpgp,$(stamped))

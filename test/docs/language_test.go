@@ -56,21 +56,28 @@ var (
 	rowThatLeans = regexp.MustCompile(`(?m)((\{|name:\s*|Entry\(|It\(|Run\()"(and|then|nor|or|but) [^"]*"|^\s*"(and|then|nor|or|but) [^"]*":)`)
 )
 
-// Go files and pages are plain English, and keep to the same form.
+// Go files, pages and the comments of other files are plain English, and keep to the same form.
 func TestLanguage(t *testing.T) {
 	base := root(t)
 	places, words := map[string][]string{}, wordsToAvoid()
-	for _, name := range append(sourcesOf(t, base), pagesOf(t, base)...) {
+	for _, name := range slices.Concat(sourcesOf(t, base), pagesOf(t, base), withCommentsOf(t, base)) {
 		content, err := os.ReadFile(filepath.Join(base, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		place, complaints := path.Dir(name), complaintsOf(words, string(content))
-		if strings.HasSuffix(name, ".go") {
-			complaints = append(complaints, complaintsOfForm(name, string(content))...)
-		} else {
+		place, text := path.Dir(name), string(content)
+		var complaints []string
+		switch filepath.Ext(name) {
+		case ".go":
+			complaints = complaintsOfForm(name, text)
+		case ".md":
 			place += "/*.md"
+		default:
+			place += "/#"
+			text = hashComments(text)
+			complaints = complaintsOfLength(text)
 		}
+		complaints = append(complaints, complaintsOf(words, text)...)
 		if _, found := places[place]; !found {
 			places[place] = nil
 		}
@@ -93,6 +100,7 @@ func TestComplaintsAboutLanguage(t *testing.T) {
 		"The pod is reported. A toldable tale of Stellar begs.": 0,
 		"the pod is t" + "old":          1,
 		"// it goes\n\t// o" + "n":      1,
+		"# it goes\n# o" + "n":          1,
 		"func m" + "ended() {}":         1,
 		"func isM" + "ended() {}":       1,
 		"N" + "obody has b" + "egun it": 2,
@@ -122,7 +130,7 @@ func TestComplaintsAboutLanguage(t *testing.T) {
 func wordsToAvoid() map[*regexp.Regexp]string {
 	words := map[*regexp.Regexp]string{}
 	for _, w := range wordings {
-		words[regexp.MustCompile(`\b(`+strings.ReplaceAll(w.pattern, " ", `\s+(?://\s+)?`)+`)\b`)] = w.instead
+		words[regexp.MustCompile(`\b(`+strings.ReplaceAll(w.pattern, " ", `\s+(?:(?://|#+)\s+)?`)+`)\b`)] = w.instead
 	}
 	return words
 }
@@ -142,14 +150,9 @@ func complaintsOf(words map[*regexp.Regexp]string, text string) []string {
 
 // complaintsOfForm returns what breaks the rules for the form of a Go file.
 func complaintsOfForm(name, text string) []string {
-	var complaints []string
+	complaints := complaintsOfLength(text)
 	add := func(line int, format string, args ...any) {
 		complaints = append(complaints, fmt.Sprintf("%d: "+format, append([]any{line}, args...)...))
-	}
-	for i, line := range strings.Split(text, "\n") {
-		if columns := utf8.RuneCountInString(line); columns > maxColumns {
-			add(i+1, "%d columns, at most %d", columns, maxColumns)
-		}
 	}
 	for _, at := range receiver.FindAllStringSubmatchIndex(text, -1) {
 		if got, want := text[at[2]:at[3]], strings.ToLower(text[at[4]:at[5]]); got != want {
@@ -167,6 +170,17 @@ func complaintsOfForm(name, text string) []string {
 	}
 	if lines := strings.Count(text, "\n"); lines > maxTestLines {
 		add(lines, "%d lines, at most %d", lines, maxTestLines)
+	}
+	return complaints
+}
+
+// complaintsOfLength returns the lines that are too long.
+func complaintsOfLength(text string) []string {
+	var complaints []string
+	for i, line := range strings.Split(text, "\n") {
+		if columns := utf8.RuneCountInString(line); columns > maxColumns {
+			complaints = append(complaints, fmt.Sprintf("%d: %d columns, at most %d", i+1, columns, maxColumns))
+		}
 	}
 	return complaints
 }

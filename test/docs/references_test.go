@@ -154,7 +154,10 @@ func TestMakeRunsTestsThatExist(t *testing.T) {
 func pagesOf(t *testing.T, base string) []string {
 	t.Helper()
 	var pages []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "test/*.md"} {
+	for _, pattern := range []string{
+		"*.md", ".github/*.md", "docs/*.md", "docs/*/*.md", "hack/*/*.md", "test/*.md",
+		"controllers/*/*.md", "controllers/*/*/*.md", "controllers/*/*/*/*.md",
+	} {
 		found, err := filepath.Glob(filepath.Join(base, pattern))
 		if err != nil {
 			t.Fatal(err)
