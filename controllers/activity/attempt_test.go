@@ -184,10 +184,10 @@ func TestVerdict(t *testing.T) {
 		pod  []func(*corev1.Pod)
 		want verdict
 	}{
-		"the Activity is gone": {pod: edits(onNode), want: verdictRelease},
-		"not yet journaled":    {a: activityWith(twice, pendingAttempt), want: verdictKeep},
-		"journaled":            {a: activityWith(twice, adoptedAttempt), want: verdictKeep},
-		"journaled, unowned":   {a: activityWith(twice, adoptedAttempt), pod: edits(unowned), want: verdictKeep},
+		"the Activity is gone":  {pod: edits(onNode), want: verdictRelease},
+		"no journal has it yet": {a: activityWith(twice, pendingAttempt), want: verdictKeep},
+		"journaled":             {a: activityWith(twice, adoptedAttempt), want: verdictKeep},
+		"journaled, unowned":    {a: activityWith(twice, adoptedAttempt), pod: edits(unowned), want: verdictKeep},
 		"its end is written down": {a: activityWith(twice, egov1.Attempt{Prosta: egov1.Failed, PodUID: "p1"}),
 			pod: edits(phase(corev1.PodFailed, "")), want: verdictRelease},
 		"of a namesake": {a: activityWith(twice, pendingAttempt), pod: edits(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "old" }),
@@ -320,7 +320,7 @@ func TestDetermineEnd(t *testing.T) {
 		"brought again after the start": {attempt: guardedAttempt,
 			pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(guard.ExitRefused, "Error", guard.StartedBefore)), prosta: egov1.Lost,
 			reason: commonv1.ReasonStartedTwice},
-		"not brought again, seen to run": {attempt: ranBrought,
+		"the guard is not brought again, but was seen to run": {attempt: ranBrought,
 			pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(128, "StartError", "")), prosta: egov1.Lost,
 			reason: commonv1.ReasonStartedTwice},
 		"the guard out of sight": {attempt: guardedAttempt,

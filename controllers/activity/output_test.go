@@ -46,7 +46,7 @@ func TestALogIsComparedWithWhatWasPrinted(t *testing.T) {
 		"all, though less is kept":       {"hello\n", "hello\n", 2, true},
 		"all, and a line from elsewhere": {"hello\nby /proc/1/fd/1\n", "hello\n", 4096, true},
 		"a part":                         {"hel", "hello\n", 4096, false},
-		"not yet a thing":                {"", "hello\n", 4096, false},
+		"no line yet":                    {"", "hello\n", 4096, false},
 		"the end":                        {end, long, 4096, true},
 		"the end, though less is kept":   {end, long, 2, true},
 		"cut before the end":             {strings.TrimSuffix(end, "END"), long, 4096, false},
@@ -144,8 +144,8 @@ func TestKilledChildrenAreReported(t *testing.T) {
 		pod            func(*corev1.Pod)
 		want, wantsNot string
 	}{
-		"none":      {0, "Completed", guard.Report{}.String(), limited, "exit code 0", "kernel"},
-		"not known": {0, "Completed", "", limited, "exit code 0", "kernel"},
+		"none":                     {0, "Completed", guard.Report{}.String(), limited, "exit code 0", "kernel"},
+		"a guard without a report": {0, "Completed", "", limited, "exit code 0", "kernel"},
 		"one": {0, "Completed", guard.Report{OOMKills: 1}.String(), limited,
 			"killed 1 process of the command because the container needed more than its memory limit of 48Mi", "report"},
 		"two, without a limit": {0, "Completed", guard.Report{OOMKills: 2}.String(), free,

@@ -229,19 +229,19 @@ func TestLastBytes(t *testing.T) {
 		want      string
 		truncated bool
 	}{
-		"empty":       {"", 10, "", false},
-		"short":       {"abc", 10, "abc", false},
-		"just fits":   {"abc", 3, "abc", false},
-		"long":        {strings.Repeat("x", 100000) + "end", 3, "end", true},
-		"cut in a ü":  {"aüb", 2, "b", true},
-		"whole ü":     {"aüb", 3, "üb", true},
-		"ends in a ü": {"aü\xc3", 10, "aü", false},
-		"not UTF-8":   {"a\xffb", 10, "a?b", false},
-		"zero byte":   {"a\x00b", 10, "a?b", false},
-		"bytes alone": {"\x80\x80", 10, "", false},
-		"1000 lines":  {thousand, 4096, thousand, false},
-		"no end":      {"first\n" + thousand[1:] + "last", 4096, thousand[1:] + "last", true},
-		"one more":    {"first\n" + thousand, 4096, thousand, true},
+		"empty":                   {"", 10, "", false},
+		"short":                   {"abc", 10, "abc", false},
+		"just fits":               {"abc", 3, "abc", false},
+		"long":                    {strings.Repeat("x", 100000) + "end", 3, "end", true},
+		"cut in a ü":              {"aüb", 2, "b", true},
+		"whole ü":                 {"aüb", 3, "üb", true},
+		"ends in a ü":             {"aü\xc3", 10, "aü", false},
+		"a byte outside of UTF-8": {"a\xffb", 10, "a?b", false},
+		"zero byte":               {"a\x00b", 10, "a?b", false},
+		"bytes alone":             {"\x80\x80", 10, "", false},
+		"1000 lines":              {thousand, 4096, thousand, false},
+		"no end":                  {"first\n" + thousand[1:] + "last", 4096, thousand[1:] + "last", true},
+		"one more":                {"first\n" + thousand, 4096, thousand, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tailOf(iotest.OneByteReader(strings.NewReader(c.in)), c.limit, guard.Report{})

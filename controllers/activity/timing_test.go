@@ -24,9 +24,9 @@ func TestRequeueAfter(t *testing.T) {
 	}{
 		"nothing is waited for": {attempts: []egov1.Attempt{adoptedAttempt}},
 		"the deadline":          {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, after: time.Second, want: 59 * time.Second},
-		"which has passed": {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, attempts: []egov1.Attempt{adoptedAttempt},
+		"the deadline has passed": {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, attempts: []egov1.Attempt{adoptedAttempt},
 			after: time.Hour},
-		"which was met": {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, attempts: []egov1.Attempt{runningAttempt}},
+		"the deadline was met": {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, attempts: []egov1.Attempt{runningAttempt}},
 		"the backoff": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy}, attempts: []egov1.Attempt{ran},
 			want: 10 * time.Second},
 		"the backoff, suspended": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy, Suspend: true},

@@ -69,8 +69,8 @@ func TestMetrics(t *testing.T) {
 		scenario
 		want map[string]float64
 	}{
-		"once":         {scenarios["once"], map[string]float64{succeeded: 1, count: 1, last + "true}": started, last + "false}": started}},
-		"not verified": {unverified, map[string]float64{succeeded: 1, count: 1, last + "false}": started}},
+		"once":       {scenarios["once"], map[string]float64{succeeded: 1, count: 1, last + "true}": started, last + "false}": started}},
+		"unverified": {unverified, map[string]float64{succeeded: 1, count: 1, last + "false}": started}},
 		"a retry": {scenarios["a retry"],
 			map[string]float64{succeeded: 1, attempts: 1, count: 1, sum: 10, last + "true}": started + 10, last + "false}": started + 10}},
 		"refused":         {scenarios["refused"], map[string]float64{failed: 1, attempts: 2}},

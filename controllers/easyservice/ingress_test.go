@@ -27,7 +27,7 @@ func TestIngressEndpoints(t *testing.T) {
 		"any host, no address as yet": {appv1.Ingress{}, given(), nil},
 		"a wildcard": {appv1.Ingress{Host: "*.example.org"}, given(networkingv1.IngressLoadBalancerIngress{IP: "10.0.0.1"}),
 			nil},
-		"not made as yet": {appv1.Ingress{Host: "a.example.org"}, nil, nil},
+		"no Ingress as yet": {appv1.Ingress{Host: "a.example.org"}, nil, nil},
 	} {
 		e := newEasyService("a", appv1.EasyServiceSpec{Ports: []appv1.Port{{Port: 53, Protocol: "UDP"}, {Name: "http", Port: 80}, {Port: 81}},
 			Ingress: &c.chosen})

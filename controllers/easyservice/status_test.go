@@ -56,7 +56,7 @@ func TestConditions(t *testing.T) {
 		"all ready":                       {deployment: deployed(4), want: "TTFF"},
 		"one away, as a rollout may have": {deployment: deployed(3), want: "FTTF"},
 		"two away":                        {deployment: deployed(2), want: "FFTF"},
-		"not there yet":                   {want: "FFTF"},
+		"no Deployment yet":               {want: "FFTF"},
 		"the controller has not looked yet": {
 			deployment: deployed(4, func(d *appsv1.Deployment) { d.Generation++ }), want: "FTTF",
 		},

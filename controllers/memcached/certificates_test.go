@@ -134,7 +134,7 @@ func TestLoad(t *testing.T) {
 	}{
 		{"serves it", &fakeNode{files: renewed}, nil, renewed, "", nil, 0, ""},
 		{"asked to reload", &fakeNode{files: old}, renewed, renewed, "", nil, 1, ""},
-		{"not brought yet", &fakeNode{files: old}, nil, renewed, "", nil, 1, "waits for the kubelet"},
+		{"the kubelet has not brought it yet", &fakeNode{files: old}, nil, renewed, "", nil, 1, "waits for the kubelet"},
 		{"half of each is read, and the open connection saves it", &fakeNode{files: old, failingReloads: 2}, renewed, renewed, "", nil, 3, ""},
 		{"never whole", &fakeNode{files: old, failingReloads: 100}, renewed, renewed, "", nil, maxReloads, "key values mismatch"},
 		{"shows ours where it must", &fakeNode{files: old, clientAuth: tls.RequireAndVerifyClientCert, clientCAs: by.PEM()}, renewed, renewed,
@@ -213,11 +213,11 @@ func TestNodesThatAreNotReadyAreNotWaitedFor(t *testing.T) {
 		reason, ip, late string
 		due              time.Duration
 	}{
-		{"not ready", "", "a-0 (is not ready)", 0},
-		{"somewhere else", "127.0.0.9", "a-0 (does not answer)", firstProbeBackoff},
-		{"not ready any more", "", "a-0 (is not ready)", 0},
-		{"ready again, and asked at once", "127.0.0.1", "", 0},
-		{"not asked again once it has answered", "", "", 0},
+		{"the pod is not ready", "", "a-0 (is not ready)", 0},
+		{"the pod does not answer at its address", "127.0.0.9", "a-0 (does not answer)", firstProbeBackoff},
+		{"the pod is not ready any more", "", "a-0 (is not ready)", 0},
+		{"the pod is ready again, and is asked at once", "127.0.0.1", "", 0},
+		{"the pod has answered, and is not asked again", "", "", 0},
 	} {
 		late, due := r.refreshCertificates(t.Context(), m, given, []corev1.Pod{podAt("a-0", c.ip)})
 		if got := strings.Join(late, ", "); got != c.late || due != c.due {

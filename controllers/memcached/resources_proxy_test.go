@@ -25,10 +25,11 @@ func TestTheProxyIsThereWhenItIsEnabled(t *testing.T) {
 		want     []string
 		endpoint string
 	}{
-		{"not asked for", newMemcached(nil), nil, "a.n.svc:11211"},
-		{"not enabled", newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{} }), nil, "a.n.svc:11211"},
-		{"enabled", behindProxy(3, nil), append(own[:3:3], "PodDisruptionBudget a-proxy"), "a-proxy.n.svc:11211"},
-		{"one of it", behindProxy(3, ptr.To[int32](1)), own, "a-proxy.n.svc:11211"},
+		{"a spec without a proxy", newMemcached(nil), nil, "a.n.svc:11211"},
+		{"a disabled proxy", newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{} }), nil,
+			"a.n.svc:11211"},
+		{"an enabled proxy", behindProxy(3, nil), append(own[:3:3], "PodDisruptionBudget a-proxy"), "a-proxy.n.svc:11211"},
+		{"an enabled proxy of one pod", behindProxy(3, ptr.To[int32](1)), own, "a-proxy.n.svc:11211"},
 	} {
 		var got []string
 		for _, child := range desired(c.m, minimalInputs) {

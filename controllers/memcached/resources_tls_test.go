@@ -56,7 +56,7 @@ func TestThePortInTheClearIsOfferedWhenItIsOpen(t *testing.T) {
 		pods, services []string
 	}{
 		{"none, and nodes change port by and by", newMemcached(nil), []string{"memcached 11211"}, []string{"11211 to memcached"}},
-		{"not open", newSecured(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = required }),
+		{"a closed port", newSecured(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = required }),
 			[]string{"memcached 11211"}, []string{"11211 to memcached"}},
 		{"open, also in pods that have never heard of TLS", newSecured(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = optional }),
 			[]string{"memcached 11211", "plaintext 11212"}, []string{"11211 to 11211", "11212 to 11212"}},

@@ -99,11 +99,13 @@ func TestSinceWhenSomethingIsToCome(t *testing.T) {
 			true},
 		{"it stays stuck", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut),
 			degraded}, true},
-		{"also when a pass has failed since", 0, []metav1.Condition{progressing(metav1.ConditionTrue, commonv1.ReasonRetrying), degraded}, true},
+		{"it stays stuck when a pass has failed since", 0, []metav1.Condition{progressing(metav1.ConditionTrue, commonv1.ReasonRetrying),
+			degraded}, true},
 		{"it stays stuck where something fails", 0, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut), failing},
 			true},
-		{"until it is changed, too", 1, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonReplicas), failing}, false},
-		{"until it is changed", 1, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut),
+		{"it is changed where something fails", 1, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonReplicas), failing},
+			false},
+		{"it is changed", 1, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut),
 			degraded}, false},
 	} {
 		m := newMemcached(nil)

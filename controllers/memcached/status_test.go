@@ -75,11 +75,11 @@ func TestTheProxyCountsWhereThereIsOne(t *testing.T) {
 		proxy            *appsv1.Deployment
 		ready, available bool
 	}{
-		{"not asked for", false, &appsv1.Deployment{}, true, true},
-		{"not made yet", true, &appsv1.Deployment{}, false, false},
-		{"none serves", true, proxy(0), false, false},
-		{"one does", true, proxy(1), false, true},
-		{"all do", true, proxy(2), true, true},
+		{"no proxy asked for", false, &appsv1.Deployment{}, true, true},
+		{"no proxy yet", true, &appsv1.Deployment{}, false, false},
+		{"no pod of the proxy serves", true, proxy(0), false, false},
+		{"one pod of the proxy serves", true, proxy(1), false, true},
+		{"all pods of the proxy serve", true, proxy(2), true, true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: c.enabled} })

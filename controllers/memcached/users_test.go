@@ -34,7 +34,7 @@ func TestWhatUsersMustBe(t *testing.T) {
 		{"no user", ":a", "line 1 is not", 0},
 		{"a space", "a:b c", "line 1 holds a space", 0},
 		{"lines of another system", "a:b\r\nc:d", "line 1 holds a space or", 0},
-		{"not of this alphabet", "a:ü", "line 1 holds", 0},
+		{"a character outside of ASCII", "a:ü", "line 1 holds", 0},
 		{"one twice", "a:b\na:b", "line 2 is there twice", 0},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -83,10 +83,10 @@ func TestPasswordsOverlap(t *testing.T) {
 	}{
 		{"the first", userList{}, "a:1", &appsv1.StatefulSet{}, "a:1", 1, false},
 		{"ours was lost", userList{}, "a:1", statefulSetAt("7", true), "a:1", 8, false},
-		{"not rolled out", userList{of("a:1"), 1}, "a:1", statefulSetAt("1", false), "a:1", 1, false},
-		{"rolled out", userList{of("a:1"), 1}, "a:1", statefulSetAt("1", true), "a:1", 1, true},
-		{"rolled out, which is said while the last is cold", userList{of("a:1"), 1}, "a:1", withUnavailable(1, statefulSetAt("1", true)), "a:1",
-			1, true},
+		{"the published one is not rolled out", userList{of("a:1"), 1}, "a:1", statefulSetAt("1", false), "a:1", 1, false},
+		{"the published one is rolled out", userList{of("a:1"), 1}, "a:1", statefulSetAt("1", true), "a:1", 1, true},
+		{"the published one is rolled out, which is said while the last is cold", userList{of("a:1"), 1}, "a:1",
+			withUnavailable(1, statefulSetAt("1", true)), "a:1", 1, true},
 		{"in another order", userList{of("a:1 b:1"), 1}, "b:1 a:1", statefulSetAt("1", true), "a:1 b:1", 1, true},
 		{"a new password is known next to the old", userList{of("a:1"), 1}, "a:2", statefulSetAt("1", true), "a:2 a:1", 2, false},
 		{"a new password is known while one node is cold", userList{of("a:1"), 1}, "a:2", withUnavailable(1, statefulSetAt("1", true)), "a:2 a:1",

@@ -27,7 +27,7 @@ var changes = []mutant{
 	{"a cut-off master is promoted back", "internal/topology/plan_cutoff.go",
 		"return m.IsProcess(rep.Master) })", "return m.IsProcess(rep.Master) && len(candidates) == 0 })",
 		"TestCutOffMaster/fenced, it is not promoted back, though it has more"},
-	{"also where only it has all that was confirmed", "internal/topology/plan_cutoff.go",
+	{"a cut-off master is promoted back where only it has all that was confirmed", "internal/topology/plan_cutoff.go",
 		"if safe, _ := s.isSafe(others); !safe {", "if safe, _ := s.isSafe(others); !safe && len(others) == 0 {",
 		"TestCutOffMaster/unless only it has all"},
 	{"a cut-off master goes where a confirmed write may be elsewhere", "internal/topology/plan_cutoff.go",

@@ -67,7 +67,7 @@ func TestADumpIsStartedFrom(t *testing.T) {
 	}{
 		"whole": {dump, 102, true}, "cut off": {dump[:len(dump)/2], 102, false}, "damaged": {damaged, 102, false}, "empty": {nil, 0, false},
 		"with less than the manifest says": {dump, 103, false},
-		"not counted when it was made":     {dump, rdb.Uncounted, true},
+		"of a manifest without counts":     {dump, rdb.Uncounted, true},
 	} {
 		if err := CheckRedis(writeDump(t, c.dump), backup.Manifest{Keys: c.keys, Expires: 51}); (err == nil) != c.taken {
 			t.Errorf("one that is %s: %v", name, err)

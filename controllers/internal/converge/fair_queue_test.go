@@ -117,14 +117,14 @@ func TestWithinANamespaceUrgentObjectsAreFirst(t *testing.T) {
 	for _, added := range []struct {
 		name     string
 		priority int
-	}{{"first seen", -100}, {"also seen", -100}, {"changed", 0}, {"also changed", 0}} {
+	}{{"first seen", -100}, {"second seen", -100}, {"first changed", 0}, {"second changed", 0}} {
 		h.enqueue(newRequest("a", added.name), added.priority)
 	}
 	var got []string
 	for _, request := range h.assignAll() {
 		got = append(got, request.Name)
 	}
-	if want := []string{"changed", "also changed", "first seen", "also seen"}; !slices.Equal(got, want) {
+	if want := []string{"first changed", "second changed", "first seen", "second seen"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

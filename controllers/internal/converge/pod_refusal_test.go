@@ -107,11 +107,11 @@ func TestARefusalEnds(t *testing.T) {
 		patched int
 		ends    bool
 	}{
-		{"when the quota is raised, and the controller is woken", nil, []string{"a-0"}, 1, true},
-		{"when the pod is there", quotaExceeded(), []string{"a-0", "a-1"}, 0, true},
-		{"when the cache is behind", apierrors.NewAlreadyExists(corev1.Resource("pods"), "a-1"), []string{"a-0"}, 1, true},
-		{"not when the API server does not say", apierrors.NewTimeoutError("slow", 1), []string{"a-0"}, 0, false},
-		{"not when a webhook admits no dry run", apierrors.NewBadRequest("does not support dry run"), []string{"a-0"}, 0, false},
+		{"the quota is raised: it ends, and the controller is woken", nil, []string{"a-0"}, 1, true},
+		{"the pod is there: it ends", quotaExceeded(), []string{"a-0", "a-1"}, 0, true},
+		{"the pod is there, the cache is behind: it ends", apierrors.NewAlreadyExists(corev1.Resource("pods"), "a-1"), []string{"a-0"}, 1, true},
+		{"the API server does not say: it stays", apierrors.NewTimeoutError("slow", 1), []string{"a-0"}, 0, false},
+		{"a webhook admits no dry run: it stays", apierrors.NewBadRequest("does not support dry run"), []string{"a-0"}, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newQuotaScene(t)

@@ -170,7 +170,7 @@ func TestToApplyConfigRefusesTypesThatDoNotMatch(t *testing.T) {
 			t.Error("a wrong pair of types passes unseen")
 		}
 	}()
-	ToApplyConfig[corev1ac.ContainerApplyConfiguration]([]string{"not a container"})
+	ToApplyConfig[corev1ac.ContainerApplyConfiguration]([]string{"no container"})
 }
 
 func encode(t *testing.T, value any) string {

@@ -48,7 +48,7 @@ func TestWhatASecretMustHold(t *testing.T) {
 		{"another host", issue(by, func(c *x509.Certificate) { c.DNSNames = []string{"b.ns.svc"} }), false, "does not name a.ns.svc"},
 		{"any host of the namespace", issue(by, func(c *x509.Certificate) { c.DNSNames = []string{"*.ns.svc"} }), false, ""},
 		{"expired", issue(by, func(c *x509.Certificate) { c.NotAfter = now.Add(-time.Minute) }), false, "has expired on"},
-		{"not yet valid", issue(by, func(c *x509.Certificate) { c.NotBefore = now.Add(time.Minute) }), false, "is not valid before"},
+		{"valid in the future alone", issue(by, func(c *x509.Certificate) { c.NotBefore = now.Add(time.Minute) }), false, "is not valid before"},
 		{"of no use to clients, who show none", forServers, false, ""},
 		{"of no use to clients", forServers, true, "tls.clientAuth"},
 		{"of no use to servers", issue(by, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), false,

@@ -136,15 +136,15 @@ func TestWhatCannotBeStartedIsSaid(t *testing.T) {
 		code int
 		says string
 	}{
-		"in no folder":      {word: "nothing", code: 127, says: "command: nothing is in no folder of PATH, "},
-		"no such file":      {word: "/no/such", code: 127, says: "command: the image has no /no/such"},
-		"a file on its way": {word: "text/x", code: 127, says: "command: the image has no text/x"},
-		"a folder":          {word: "/", code: 126, says: "command: /: "},
-		"not executable":    {word: "text", code: 126, says: "text: permission denied"},
-		"no shell for it":   {word: "orphan", code: 126, says: "lacks the interpreter or loader of "},
-		"no program at all": {word: "words", code: 126, says: "words: exec format error"},
-		"in a later folder": {word: "both", code: 0},
-		"in the current":    {word: "here", code: 0},
+		"in no folder":                   {word: "nothing", code: 127, says: "command: nothing is in no folder of PATH, "},
+		"no such file":                   {word: "/no/such", code: 127, says: "command: the image has no /no/such"},
+		"a file on its way":              {word: "text/x", code: 127, says: "command: the image has no text/x"},
+		"a folder":                       {word: "/", code: 126, says: "command: /: "},
+		"a file that cannot be executed": {word: "text", code: 126, says: "text: permission denied"},
+		"no shell for it":                {word: "orphan", code: 126, says: "lacks the interpreter or loader of "},
+		"no program at all":              {word: "words", code: 126, says: "words: exec format error"},
+		"in a later folder":              {word: "both", code: 0},
+		"in the current":                 {word: "here", code: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)

@@ -138,7 +138,7 @@ func TestTheCertificateOfAStore(t *testing.T) {
 		"of another host": {"other.test", func(*x509.Certificate) {}, "certificate is valid for other.test, not store.test"},
 		"expired": {"store.test", func(c *x509.Certificate) { c.NotAfter = c.NotBefore.Add(time.Minute) },
 			"certificate has expired or is not yet valid"},
-		"not valid yet": {"store.test", func(c *x509.Certificate) { c.NotBefore = c.NotAfter.Add(-time.Minute) },
+		"from the future": {"store.test", func(c *x509.Certificate) { c.NotBefore = c.NotAfter.Add(-time.Minute) },
 			"certificate has expired or is not yet valid"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -89,12 +89,12 @@ func TestWhatAVolumeRefuses(t *testing.T) {
 		want      string
 		permanent bool
 	}{
-		"full":         {syscall.ENOSPC, "the volume is full", false},
-		"quota":        {syscall.EDQUOT, "the quota of the volume is used up", false},
-		"read-only":    {syscall.EROFS, "the volume is read-only", true},
-		"not for us":   {syscall.EACCES, "permission denied", true},
-		"broken":       {syscall.EIO, "input/output error", false},
-		"file in path": {syscall.ENOTDIR, "not a directory", true},
+		"full":           {syscall.ENOSPC, "the volume is full", false},
+		"quota":          {syscall.EDQUOT, "the quota of the volume is used up", false},
+		"read-only":      {syscall.EROFS, "the volume is read-only", true},
+		"another user's": {syscall.EACCES, "permission denied", true},
+		"broken":         {syscall.EIO, "input/output error", false},
+		"file in path":   {syscall.ENOTDIR, "not a directory", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := wrapError("writing x", &fs.PathError{Op: "write", Path: ".x.partial", Err: c.err})
