@@ -135,8 +135,8 @@ func (f *fakeCluster) checkInvariants() {
 		if once.IsGated(p) || !hasFinalizer(p) && f.ungatedUIDs[p.Name] == "" {
 			continue
 		}
-		if one, known := f.ungatedUIDs[p.Name]; known && one != p.UID {
-			f.t.Errorf("attempt %s was started twice: pods %s and %s", p.Name, one, p.UID)
+		if uid, known := f.ungatedUIDs[p.Name]; known && uid != p.UID {
+			f.t.Errorf("attempt %s was started twice: pods %s and %s", p.Name, uid, p.UID)
 		}
 		if f.ungatedUIDs[p.Name] == "" {
 			f.checkRetryTime(a, p)

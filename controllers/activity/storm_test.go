@@ -80,21 +80,21 @@ func TestStorm(t *testing.T) {
 			w.submit(spec)
 			leaders := []*leader{w.leader(), w.leader()}
 			for range 150 {
-				one := chance.IntN(2)
+				chosen := chance.IntN(2)
 				switch dice := chance.IntN(100); {
 				case dice < 60:
-					leaders[one].step()
+					leaders[chosen].step()
 				case dice < 75:
 					w.kubelet()
 				case dice < 82: // two watches: one may lag behind the other
-					leaders[one].syncActivity()
+					leaders[chosen].syncActivity()
 				case dice < 88:
-					leaders[one].syncPods()
+					leaders[chosen].syncPods()
 				case dice < 92:
-					leaders[one].loseAnswer = true
+					leaders[chosen].loseAnswer = true
 				case dice < 95:
-					leaders[one].die()
-					leaders[one] = w.leader()
+					leaders[chosen].die()
+					leaders[chosen] = w.leader()
 				case dice < 97: // the leaders' clocks stand until they are followed
 					w.now = w.now.Add(time.Duration(chance.IntN(30)) * time.Second)
 				case dice < 98:

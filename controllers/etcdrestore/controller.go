@@ -89,8 +89,8 @@ func (r *Reconciler) restoresOf(ctx context.Context, cluster ctrlclient.Object) 
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		if one := &list.Items[i]; one.Spec.ClusterName == cluster.GetName() && !one.HasEnded() {
-			requests = append(requests, reconcile.Request{NamespacedName: ctrlclient.ObjectKeyFromObject(one)})
+		if restore := &list.Items[i]; restore.Spec.ClusterName == cluster.GetName() && !restore.HasEnded() {
+			requests = append(requests, reconcile.Request{NamespacedName: ctrlclient.ObjectKeyFromObject(restore)})
 		}
 	}
 	return requests

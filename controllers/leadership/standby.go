@@ -166,15 +166,15 @@ type listWatcher[L runtime.Object] interface {
 // watchObject watches one object of a resource until the context ends. It resumes when the API server ends a watch.
 func watchObject[L runtime.Object](ctx context.Context, client any, objects listWatcher[L], name string, kind runtime.Object,
 	handler cache.ResourceEventHandler) {
-	one := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+	selector := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-				options.FieldSelector = one
+				options.FieldSelector = selector
 				return objects.List(ctx, options)
 			},
 			WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-				options.FieldSelector = one
+				options.FieldSelector = selector
 				return objects.Watch(ctx, options)
 			},
 		}, client),

@@ -135,10 +135,10 @@ func (p prover) createAndFollow(ctx context.Context, objects ...client.Object) e
 		if err != nil {
 			return err
 		}
-		one := &unstructured.Unstructured{}
-		one.SetGroupVersionKind(kind)
-		one.SetName(obj.GetName())
-		ours = append(ours, one)
+		followed := &unstructured.Unstructured{}
+		followed.SetGroupVersionKind(kind)
+		followed.SetName(obj.GetName())
+		ours = append(ours, followed)
 	}
 	return follow(ctx, p, start, ours)
 }

@@ -40,13 +40,13 @@ func (p prover) setKey(ctx context.Context, key client.ObjectKey, value string) 
 	if err != nil {
 		return err
 	}
-	defer master.Close() //nolint:errcheck // the talk is over
-	one := master.Conn() // WAIT speaks of the writes of its own connection
-	defer one.Close()    //nolint:errcheck // the talk is over
-	if err := one.Set(ctx, restoreKey, value, 0).Err(); err != nil {
+	defer master.Close()        //nolint:errcheck // the talk is over
+	connection := master.Conn() // WAIT speaks of the writes of its own connection
+	defer connection.Close()    //nolint:errcheck // the talk is over
+	if err := connection.Set(ctx, restoreKey, value, 0).Err(); err != nil {
 		return err
 	}
-	confirmed, err := one.Wait(ctx, 1, talkLimit/2).Result()
+	confirmed, err := connection.Wait(ctx, 1, talkLimit/2).Result()
 	if err == nil && confirmed == 0 {
 		err = errors.New("no replica confirms the write")
 	}

@@ -2,6 +2,8 @@ package docs
 
 import (
 	"fmt"
+	"go/scanner"
+	"go/token"
 	"io/fs"
 	"os"
 	"path"
@@ -53,9 +55,9 @@ var (
 	receiver     = regexp.MustCompile(`(?m)^func \((\w+) \*?(\w)`)
 	loopOne      = regexp.MustCompile(`\bfor (\w+, )?one :?= `)
 	rowThatLeans = rowStarting("and|then|nor|or|but|unless|which|also|not")
-	// The rows of these two still start with the other words.
+	// In these two, rows may still start with the other words, and a variable outside of a loop may still be one.
+	olderForm        = regexp.MustCompile(`^controllers/(redis|etcd)/`)
 	rowThatLeansMuch = rowStarting("and|then|nor|or|but")
-	leaningRows      = regexp.MustCompile(`^controllers/(redis|etcd)/`)
 )
 
 // Go files, pages and the comments of other files are plain English, and keep to the same form.
@@ -114,7 +116,8 @@ func TestComplaintsAboutLanguage(t *testing.T) {
 	for text, want := range map[string]int{
 		"func (p *pod) start() {}\n":                                 0,
 		"func (q *pod) start() {}\n":                                 1,
-		"for _, on" + "e := range pods {\n":                          1,
+		"for _, one := range pods {\n":                               1,
+		"two\n// one\none, two := \"one\", twoOrOne\n":               1,
 		"\t\t{\"an" + "d another\", 1},\n\t\t{\"another\", 1},\n":    1,
 		"\t\t{\"un" + "less another\", 1},\n":                        1,
 		"\t\t\"th" + "en another\": 1,\n\t\t\"or\"+\"then another\"": 1,
@@ -167,14 +170,21 @@ func complaintsOfForm(name, text string) []string {
 			add(lineOf(text, at[0]), "receiver %s: write %s", got, want)
 		}
 	}
-	for _, at := range loopOne.FindAllStringIndex(text, -1) {
-		add(lineOf(text, at[0]), "loop variable one: name the item")
+	lines := linesOf(text, "one")
+	if olderForm.MatchString(name) {
+		lines = nil
+		for _, at := range loopOne.FindAllStringIndex(text, -1) {
+			lines = append(lines, lineOf(text, at[0]))
+		}
+	}
+	for _, line := range lines {
+		add(line, "one: name what it is")
 	}
 	if !strings.HasSuffix(name, "_test.go") {
 		return complaints
 	}
 	leans := rowThatLeans
-	if leaningRows.MatchString(name) {
+	if olderForm.MatchString(name) {
 		leans = rowThatLeansMuch
 	}
 	for _, at := range leans.FindAllStringIndex(text, -1) {
@@ -195,6 +205,23 @@ func complaintsOfLength(text string) []string {
 		}
 	}
 	return complaints
+}
+
+// linesOf returns the lines in which a Go file has an identifier.
+func linesOf(text, identifier string) []int {
+	var s scanner.Scanner
+	file := token.NewFileSet().AddFile("", -1, len(text))
+	s.Init(file, []byte(text), nil, 0)
+	var lines []int
+	for {
+		at, kind, literal := s.Scan()
+		switch {
+		case kind == token.EOF:
+			return lines
+		case kind == token.IDENT && literal == identifier:
+			lines = append(lines, file.Line(at))
+		}
+	}
 }
 
 func lineOf(text string, at int) int { return strings.Count(text[:at], "\n") + 1 }

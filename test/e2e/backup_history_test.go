@@ -120,18 +120,18 @@ var _ = Describe("Retention", Label(faults), longest, func() {
 			eventuallyGone(ctx, made)
 			return made
 		}
-		one := run(r.Name, 2, nil).Status.LastVerified.Name
+		first := run(r.Name, 2, nil).Status.LastVerified.Name
 
 		By("counting no empty object with a good name")
 		forged := []string{f.forge(ctx, time.Now().Add(time.Minute)), f.forge(ctx, time.Now().Add(2*time.Minute))}
-		two := run(r.Name, 2, nil).Status.LastVerified.Name
-		Expect(f.verified(ctx)).To(ConsistOf(append(forged, one, two)))
+		second := run(r.Name, 2, nil).Status.LastVerified.Name
+		Expect(f.verified(ctx)).To(ConsistOf(append(forged, first, second)))
 
 		By("keeping what another source has made under the same name")
 		eventuallyReady(ctx, other)
 		fill(other, "other")
-		three := run(other.Name, 1, nil).Status.LastVerified.Name
-		Expect(f.verified(ctx)).To(ConsistOf(append(forged, one, two, three)))
+		third := run(other.Name, 1, nil).Status.LastVerified.Name
+		Expect(f.verified(ctx)).To(ConsistOf(append(forged, first, second, third)))
 		for _, item := range forged {
 			f.remove(ctx, item)
 		}
@@ -141,11 +141,11 @@ var _ = Describe("Retention", Label(faults), longest, func() {
 		create(ctx, restored)
 
 		By("holding while a backup is dated after the present time")
-		ahead := f.copyAs(ctx, two, time.Now().Add(24*time.Hour))
+		ahead := f.copyAs(ctx, second, time.Now().Add(24*time.Hour))
 		made := run(r.Name, 1, nil)
 		Expect(made.Status.RetentionHeld).To(ContainSubstring("is dated after the present time"))
-		four := made.Status.LastVerified.Name
-		Expect(f.verified(ctx)).To(ConsistOf(one, two, three, four, ahead))
+		fourth := made.Status.LastVerified.Name
+		Expect(f.verified(ctx)).To(ConsistOf(first, second, third, fourth, ahead))
 		f.remove(ctx, ahead)
 		eventuallyReady(ctx, restored)
 		Expect(redisKeys(ctx, redisClient(ctx, restored, restored.Name))).To(ConsistOf("first"), "the latest backup is of another source")
@@ -161,11 +161,11 @@ var _ = Describe("Retention", Label(faults), longest, func() {
 		fill(r, "second")
 		made = run(r.Name, 1, nil)
 		Expect(made.Status.RetentionHeld).To(ContainSubstring(fmt.Sprintf("data was lost (%s)", commonv1.ReasonDatasetLost)))
-		five := made.Status.LastVerified.Name
-		Expect(f.verified(ctx)).To(ConsistOf(one, two, three, four, five))
-		made = run(r.Name, 1, map[string]string{commonv1.AllowRetention: five})
+		fifth := made.Status.LastVerified.Name
+		Expect(f.verified(ctx)).To(ConsistOf(first, second, third, fourth, fifth))
+		made = run(r.Name, 1, map[string]string{commonv1.AllowRetention: fifth})
 		Expect(made.Status.RetentionHeld).To(BeEmpty())
-		// four is the last of the data that was lost, and three is of the other source.
-		Expect(f.verified(ctx)).To(ConsistOf(three, four, five, made.Status.LastVerified.Name))
+		// The fourth is the last of the data that was lost, and the third is of the other source.
+		Expect(f.verified(ctx)).To(ConsistOf(third, fourth, fifth, made.Status.LastVerified.Name))
 	})
 })

@@ -38,7 +38,7 @@ var _ = Describe("Memcached's exporter", longest, Ordered, ContinueOnFailure, fu
 		m := measured(ctx, func(s *cachev1alpha1.MemcachedSpec) { s.Port = 22122 })
 		Eventually(scraped).WithArguments(ctx, m).Should(ContainSubstring("\nmemcached_up 1\n"))
 		Eventually(asks).WithArguments(ctx, network, m, m.Spec.Port).Should(Succeed()) // as soon as the Service routes
-		c := one(ctx, network, traffic.Service{Namespace: namespace, Name: m.Name, Port: m.Spec.Port})
+		c := dial(ctx, network, traffic.Service{Namespace: namespace, Name: m.Name, Port: m.Spec.Port})
 		for i := range 7 {
 			Expect(c.Set(fmt.Sprint("key-", i), "value")).To(Succeed())
 			_, found, err := c.Get(fmt.Sprint("key-", i))

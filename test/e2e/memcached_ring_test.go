@@ -30,13 +30,13 @@ var _ = Describe("Memcached of several nodes", func() {
 		Expect(m.Status.Endpoint).To(HavePrefix(front.Name + "." + namespace + ".svc:"))
 
 		Eventually(func() error { return accepts(ctx, front) }).WithContext(ctx).Should(Succeed()) // as soon as the Service routes
-		c := one(ctx, network, front)
+		c := dial(ctx, network, front)
 		for i := range keys { // each thread of the proxy has connections of its own to the nodes, made as it needs them
 			Eventually(func() error { return c.Set(strconv.Itoa(i), valueOf(i)) }).WithContext(ctx).Should(Succeed())
 		}
 		victim, fewest := "", keys
 		for _, pod := range podsOf(ctx, "memcached", m.Name) {
-			held, err := one(ctx, traffic.At(pod.Status.PodIP), front).Stats()
+			held, err := dial(ctx, traffic.At(pod.Status.PodIP), front).Stats()
 			Expect(err).NotTo(HaveOccurred())
 			items, err := strconv.Atoi(held["curr_items"])
 			Expect(err).NotTo(HaveOccurred())
@@ -88,7 +88,7 @@ func valueOf(i int) string { return fmt.Sprint("value of ", i) }
 // and no value is another one than was set.
 func hits(ctx context.Context, front traffic.Service) (found int) {
 	GinkgoHelper()
-	c := one(ctx, network, front)
+	c := dial(ctx, network, front)
 	for i := range keys {
 		value, hit, err := c.Get(strconv.Itoa(i))
 		switch {
@@ -104,23 +104,23 @@ func hits(ctx context.Context, front traffic.Service) (found int) {
 
 // accepts is nil when every node behind an address takes keys, which leaves those that count alone.
 func accepts(ctx context.Context, front traffic.Service) error {
-	c, err := dialled(ctx, network, front)
+	c, err := tryDial(ctx, network, front)
 	for i := 0; err == nil && i < 100; i++ {
 		err = c.Set(fmt.Sprint("other-", i), "1")
 	}
 	return err
 }
 
-// one connection, until the spec ends.
-func one(ctx context.Context, over traffic.Network, to traffic.Service) *traffic.Memcached {
+// dial opens a connection that ends with the spec.
+func dial(ctx context.Context, over traffic.Network, to traffic.Service) *traffic.Memcached {
 	GinkgoHelper()
-	c, err := dialled(ctx, over, to)
+	c, err := tryDial(ctx, over, to)
 	Expect(err).NotTo(HaveOccurred())
 	return c
 }
 
-// dialled is one, where that may fail.
-func dialled(ctx context.Context, over traffic.Network, to traffic.Service) (*traffic.Memcached, error) {
+// tryDial opens such a connection where that may fail.
+func tryDial(ctx context.Context, over traffic.Network, to traffic.Service) (*traffic.Memcached, error) {
 	limited, cancel := context.WithTimeout(ctx, eventuallyTimeout)
 	DeferCleanup(cancel)
 	c, err := traffic.DialMemcached(limited, over, to)
@@ -138,7 +138,7 @@ func ring(ctx context.Context, m *cachev1alpha1.Memcached) []*traffic.Memcached 
 		name, _, _ := strings.Cut(server, ".")
 		pod := &corev1.Pod{}
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, pod)).To(Succeed())
-		all = append(all, one(ctx, traffic.At(pod.Status.PodIP), traffic.Service{Port: m.Spec.Port}))
+		all = append(all, dial(ctx, traffic.At(pod.Status.PodIP), traffic.Service{Port: m.Spec.Port}))
 	}
 	return all
 }

@@ -39,7 +39,7 @@ func pacing(ctx context.Context, write func(ctx context.Context, n int) error) *
 				case <-run.Done():
 					return
 				case at := <-due:
-					w.one(run, at, func(ctx context.Context) error { return write(ctx, n) })
+					w.retryWrite(run, at, func(ctx context.Context) error { return write(ctx, n) })
 				}
 			}
 		})
@@ -61,7 +61,8 @@ func pacing(ctx context.Context, write func(ctx context.Context, n int) error) *
 	return w
 }
 
-func (p *paced) one(ctx context.Context, due time.Time, write func(context.Context) error) {
+// retryWrite tries a write until it is confirmed or the limit has passed, and notes how long that took since it was due.
+func (p *paced) retryWrite(ctx context.Context, due time.Time, write func(context.Context) error) {
 	limited, done := context.WithTimeout(ctx, pacedLimit)
 	defer done()
 	err := write(limited)

@@ -21,12 +21,12 @@ func TestParseInfo(t *testing.T) {
 // trio is a set as it should be.
 func trio() []Server {
 	follower := Info{ReplID: "hist", Follows: "10.0.0.1", LinkUp: true}
-	one, two := follower, follower
-	one.RunID, two.RunID = "one", "two"
+	first, second := follower, follower
+	first.RunID, second.RunID = "one", "two"
 	return []Server{
 		{Pod: "data-0", Address: "10.0.0.1", Info: Info{RunID: "zero", ReplID: "hist", Master: true, Keys: 5}},
-		{Pod: "data-1", Address: "10.0.0.2", Info: one},
-		{Pod: "data-2", Address: "10.0.0.3", Info: two},
+		{Pod: "data-1", Address: "10.0.0.2", Info: first},
+		{Pod: "data-2", Address: "10.0.0.3", Info: second},
 	}
 }
 

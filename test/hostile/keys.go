@@ -18,10 +18,10 @@ func Number(bits int) *big.Int {
 // RSANumbers are those of an RSAPrivateKey of that length, which is even: they fit each other, but p and q are no primes, which
 // no client checks. It has as many as are given.
 func RSANumbers(bits, count int) []any {
-	one, two := big.NewInt(1), big.NewInt(2)
-	for p := Number(bits / 2); ; p.Add(p, two) {
-		q := new(big.Int).Add(p, two)
-		d := new(big.Int).ModInverse(big.NewInt(65537), new(big.Int).Mul(new(big.Int).Sub(p, one), new(big.Int).Sub(q, one)))
+	unit, step := big.NewInt(1), big.NewInt(2)
+	for p := Number(bits / 2); ; p.Add(p, step) {
+		q := new(big.Int).Add(p, step)
+		d := new(big.Int).ModInverse(big.NewInt(65537), new(big.Int).Mul(new(big.Int).Sub(p, unit), new(big.Int).Sub(q, unit)))
 		if d != nil { // 65537 divides neither p-1 nor q-1
 			return []any{0, new(big.Int).Mul(p, q), 65537, d, p, q, p, q, p}[:count]
 		}
@@ -41,11 +41,11 @@ func PKCS1(numbers ...any) []byte {
 func Sequence(values []any) asn1.RawValue {
 	var content []byte
 	for _, v := range values {
-		one, err := asn1.Marshal(v)
+		encoded, err := asn1.Marshal(v)
 		if err != nil {
 			panic(err)
 		}
-		content = append(content, one...)
+		content = append(content, encoded...)
 	}
 	return asn1.RawValue{Class: asn1.ClassUniversal, Tag: asn1.TagSequence, IsCompound: true, Bytes: content}
 }

@@ -92,11 +92,11 @@ var _ = Describe("EtcdCluster from a backup", func() {
 		obj := builders.EtcdCluster("a").In(namespace).Version("3.6").Size(1).Build()
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		pod := func() *corev1.Pod {
-			one := &corev1.Pod{}
-			if err := admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "a-0"}, one); err != nil {
+			found := &corev1.Pod{}
+			if err := admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "a-0"}, found); err != nil {
 				return &corev1.Pod{}
 			}
-			return one
+			return found
 		}
 		permit := func() string { return pod().Annotations["mainstay-operator.io/etcd-permit"] }
 		Eventually(permit).WithContext(ctx).Should(ContainSubstring(`"data":`))

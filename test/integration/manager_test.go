@@ -157,7 +157,8 @@ var _ = Describe("The manager", func() {
 		for _, objects := range [][]*unstructured.Unstructured{
 			namespaced(newNamespace(ctx)), rendered(filepath.Join(root, "config", "default")), rendered(filepath.Join(root, "config", "manifests")),
 		} {
-			manager, budget := one[appsv1.Deployment](objects, "Deployment"), one[policyv1.PodDisruptionBudget](objects, "PodDisruptionBudget")
+			manager := onlyOf[appsv1.Deployment](objects, "Deployment")
+			budget := onlyOf[policyv1.PodDisruptionBudget](objects, "PodDisruptionBudget")
 			Expect(budget.Namespace).To(Equal(manager.Namespace))
 			Expect(budget.Spec.MaxUnavailable).To(HaveValue(Equal(intstr.FromInt32(1))))
 			Expect(*manager.Spec.Replicas).To(BeNumerically(">", 1))
@@ -168,8 +169,8 @@ var _ = Describe("The manager", func() {
 	})
 })
 
-// one is the only object of its kind.
-func one[T any](objects []*unstructured.Unstructured, kind string) T {
+// onlyOf returns the only object of a kind.
+func onlyOf[T any](objects []*unstructured.Unstructured, kind string) T {
 	GinkgoHelper()
 	var found []T
 	for _, object := range objects {

@@ -137,8 +137,8 @@ func (e *etcdServer) breakOff() {
 
 func TestASnapshotOverTLS(t *testing.T) {
 	t.Parallel()
-	one := authority.New("one")
-	dir := writeFiles(t, one.Issue("a.ns.svc"))
+	issuer := authority.New("one")
+	dir := writeFiles(t, issuer.Issue("a.ns.svc"))
 	server := startEtcd(t, 1, "--listen-client-urls=https://HOST:2379", "--advertise-client-urls=https://HOST:2379",
 		"--cert-file="+dir+"/tls.crt", "--key-file="+dir+"/tls.key", "--trusted-ca-file="+dir+"/ca.crt", "--client-cert-auth")[0]
 	from := backup.Source{Endpoints: []string{server.endpoint}, TLS: true, ServerName: "a.ns.svc"}
@@ -161,7 +161,7 @@ func TestASnapshotOverTLS(t *testing.T) {
 		server string
 		files  map[string][]byte
 	}{
-		"of another name":      {"b.ns.svc", one.Issue("a.ns.svc")},
+		"of another name":      {"b.ns.svc", issuer.Issue("a.ns.svc")},
 		"of another authority": {"a.ns.svc", authority.New("two").Issue("a.ns.svc")},
 	} {
 		from.ServerName = with.server

@@ -29,15 +29,15 @@ func (c Clocks) earlier() time.Time {
 func (c Clocks) disagreement(m Manifest, stored time.Time) string {
 	node := "the clock of the pod's node"
 	for _, pair := range []struct {
-		one, other   string
-		first, later time.Time
+		firstClock, laterClock string
+		first, later           time.Time
 	}{
 		{"the operator's clock", node, c.Started, m.Started},
 		{"the store's clock", node, stored, m.Written},
 		{node, node + " when it wrote the backup", c.Now, later(c.Now, m.Written)},
 	} {
 		if apart := pair.later.Sub(pair.first).Abs(); apart > clockSkew {
-			return fmt.Sprintf("%s and %s differ by %s (%s and %s): correct them", pair.one, pair.other, apart.Round(time.Minute),
+			return fmt.Sprintf("%s and %s differ by %s (%s and %s): correct them", pair.firstClock, pair.laterClock, apart.Round(time.Minute),
 				pair.first.UTC().Format(time.RFC3339), pair.later.UTC().Format(time.RFC3339))
 		}
 	}

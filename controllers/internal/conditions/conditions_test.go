@@ -151,7 +151,7 @@ func TestReadyReportsWhatIsDegraded(t *testing.T) {
 }
 
 func TestTransitions(t *testing.T) {
-	one := func(kind string, status metav1.ConditionStatus, reason string) []metav1.Condition {
+	conditionOf := func(kind string, status metav1.ConditionStatus, reason string) []metav1.Condition {
 		return []metav1.Condition{{Type: kind, Status: status, Reason: reason}}
 	}
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
@@ -160,14 +160,14 @@ func TestTransitions(t *testing.T) {
 		before, after []metav1.Condition
 		turned        int
 	}{
-		{"new and True", nil, one(ready, yes, "a"), 1},
-		{"new and False is no news", nil, one(degraded, no, "a"), 0},
-		{"the same", one(ready, yes, "a"), one(ready, yes, "a"), 0},
-		{"turned", one(ready, no, "a"), one(ready, yes, "a"), 1},
-		{"turned back", one(ready, yes, "a"), one(ready, no, "a"), 1},
-		{"True for another reason", one(degraded, yes, "a"), one(degraded, yes, "b"), 1},
-		{"False for another reason is no news", one(ready, no, "a"), one(ready, no, "b"), 0},
-		{"Progressing turns with every change", one(progressing, no, "a"), one(progressing, yes, "b"), 0},
+		{"new and True", nil, conditionOf(ready, yes, "a"), 1},
+		{"new and False is no news", nil, conditionOf(degraded, no, "a"), 0},
+		{"the same", conditionOf(ready, yes, "a"), conditionOf(ready, yes, "a"), 0},
+		{"turned", conditionOf(ready, no, "a"), conditionOf(ready, yes, "a"), 1},
+		{"turned back", conditionOf(ready, yes, "a"), conditionOf(ready, no, "a"), 1},
+		{"True for another reason", conditionOf(degraded, yes, "a"), conditionOf(degraded, yes, "b"), 1},
+		{"False for another reason is no news", conditionOf(ready, no, "a"), conditionOf(ready, no, "b"), 0},
+		{"Progressing turns with every change", conditionOf(progressing, no, "a"), conditionOf(progressing, yes, "b"), 0},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			if got := Transitions(c.before, c.after); len(got) != c.turned {

@@ -66,7 +66,7 @@ func ChildSucceeded(err error, kind, name string) bool {
 	case *childError:
 		return e.child != childKey(kind, name)
 	case interface{ Unwrap() []error }:
-		return !slices.ContainsFunc(e.Unwrap(), func(one error) bool { return !ChildSucceeded(one, kind, name) })
+		return !slices.ContainsFunc(e.Unwrap(), func(joined error) bool { return !ChildSucceeded(joined, kind, name) })
 	}
 	return true
 }
@@ -172,7 +172,7 @@ func isInvalidOrHeld(err error) bool {
 func allErrors(err error, test func(error) bool) bool {
 	switch e := err.(type) { //nolint:errorlint // it is the wrapping that is looked at
 	case interface{ Unwrap() []error }:
-		return !slices.ContainsFunc(e.Unwrap(), func(one error) bool { return !allErrors(one, test) })
+		return !slices.ContainsFunc(e.Unwrap(), func(joined error) bool { return !allErrors(joined, test) })
 	case interface{ Unwrap() error }:
 		return allErrors(e.Unwrap(), test)
 	}

@@ -178,20 +178,20 @@ func TestAnObjectThatNeverRestsIsHeldToItsPace(t *testing.T) {
 // Its next event waits for one interval of objectRate at most, and the events of others do not.
 func TestAnObjectThatHasRestedIsServedAtOnce(t *testing.T) {
 	withQueue(t, func(t *testing.T, q *fairQueue) {
-		one := newRequest("a", "restless")
-		q.Add(one)
+		restless := newRequest("a", "restless")
+		q.Add(restless)
 		timeRequeues(q, 10*objectBurst)
 		q.Add(newRequest("a", "another"))
 		start := time.Now()
 		if got, _ := q.Get(); got.Name != "another" || time.Since(start) != 0 {
 			t.Errorf("%s is served after %s", got.Name, time.Since(start))
 		}
-		if got, _ := q.Get(); got != one || time.Since(start) > time.Second/objectRate {
+		if got, _ := q.Get(); got != restless || time.Since(start) > time.Second/objectRate {
 			t.Errorf("%s is served after %s", got.Name, time.Since(start))
 		}
-		q.Done(one)
+		q.Done(restless)
 		<-time.After(objectBurst * time.Second / objectRate)
-		q.Add(one)
+		q.Add(restless)
 		if took := timeRequeues(q, objectBurst); took != 0 {
 			t.Errorf("after a rest %d passes took %s", objectBurst, took)
 		}
@@ -202,11 +202,11 @@ func TestAnObjectThatHasRestedIsServedAtOnce(t *testing.T) {
 // events, and again if there was one meanwhile.
 func TestAnObjectIsWithOneWorker(t *testing.T) {
 	withQueue(t, func(t *testing.T, q *fairQueue) {
-		one := newRequest("a", "one")
-		q.Add(one)
-		q.Add(one)
+		request := newRequest("a", "one")
+		q.Add(request)
+		q.Add(request)
 		got, _ := q.Get()
-		q.Add(one)
+		q.Add(request)
 		synctest.Wait()
 		if q.nextTenant() != nil {
 			t.Error("two workers have it")

@@ -50,8 +50,8 @@ type missingAPIError struct{ text string }
 func (m *missingAPIError) Error() string { return m.text }
 
 func isMissingAPI(err error) bool {
-	var one *missingAPIError
-	return errors.As(err, &one)
+	var missing *missingAPIError
+	return errors.As(err, &missing)
 }
 
 // isPresent reports whether the cluster has the type. With refresh, it looks again once what it knows has grown old. The

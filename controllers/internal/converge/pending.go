@@ -27,8 +27,8 @@ type pendingError struct{ text string }
 func (p *pendingError) Error() string { return p.text }
 
 func isPending(err error) bool {
-	var one *pendingError
-	return errors.As(err, &one)
+	var pending *pendingError
+	return errors.As(err, &pending)
 }
 
 // isWorkload reports whether the pods of this type start at once, with what stands before them.

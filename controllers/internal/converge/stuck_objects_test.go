@@ -66,9 +66,9 @@ func TestAddStuck(t *testing.T) {
 func TestStuckObjectsAreBounded(t *testing.T) {
 	var objects []StuckObject
 	for i := range 3 * maxStuckObjects {
-		one := stuckAt(strings.Repeat("n", 247)+strconv.Itoa(100_000+i), types.UID(strings.Repeat("u", 36)), 1<<62, noon.Add(time.Duration(i)))
-		one.Kind, one.Namespace = "OperatorCondition", strings.Repeat("s", 63)
-		objects = AddStuck(objects, one)
+		stuck := stuckAt(strings.Repeat("n", 247)+strconv.Itoa(100_000+i), types.UID(strings.Repeat("u", 36)), 1<<62, noon.Add(time.Duration(i)))
+		stuck.Kind, stuck.Namespace = "OperatorCondition", strings.Repeat("s", 63)
+		objects = AddStuck(objects, stuck)
 	}
 	text, err := FormatStuck(objects)
 	if err != nil {

@@ -56,15 +56,15 @@ func (r *ReconcileTracker) Start(ctx context.Context, kind string, key types.Nam
 	if r == nil {
 		return nil
 	}
-	one := &TrackedPass{tracker: r, ctx: ctx, object: StuckObject{Kind: kind, Namespace: key.Namespace, Name: key.Name},
+	pass := &TrackedPass{tracker: r, ctx: ctx, object: StuckObject{Kind: kind, Namespace: key.Namespace, Name: key.Name},
 		started: r.Clock.Now()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.running == nil {
 		r.running = map[*TrackedPass]struct{}{}
 	}
-	r.running[one] = struct{}{}
-	return one
+	r.running[pass] = struct{}{}
+	return pass
 }
 
 // End notes that the pass has ended.

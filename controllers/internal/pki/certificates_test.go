@@ -12,11 +12,11 @@ import (
 // Whatever changes, those who are a step behind and those who are not trust one
 // another, each as a server and as a client.
 func TestCertificatesChangeOver(t *testing.T) {
-	one, two := authority.New("one"), authority.New("two")
-	old, renewed, other, third := identityOf(issue(one)), identityOf(issue(one)), identityOf(issue(two)),
+	first, second := authority.New("one"), authority.New("two")
+	old, renewed, other, third := identityOf(issue(first)), identityOf(issue(first)), identityOf(issue(second)),
 		identityOf(issue(authority.New("three")))
 	both := other
-	both.Authorities = append(bytes.Clone(two.PEM()), one.PEM()...)
+	both.Authorities = append(bytes.Clone(second.PEM()), first.PEM()...)
 	for _, c := range []struct {
 		reason string
 		wanted []Identity // one after the other, the next before the last has arrived

@@ -172,13 +172,13 @@ func code() string {
 
 func TestReportsOfTheSameCodeAreAddedUp(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.md")
-	one := History{Runs: []Run{{Fault: plans[0].faults[0].name}}, Judged: true}
+	history := History{Runs: []Run{{Fault: plans[0].faults[0].name}}, Judged: true}
 	for range 2 {
 		r, err := loadReport(file, "this")
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Histories = append(r.Histories, one)
+		r.Histories = append(r.Histories, history)
 		if err := r.save(file); err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestReportsOfTheSameCodeAreAddedUp(t *testing.T) {
 		t.Errorf("%d histories: %v", len(r.Histories), err)
 	}
 	for _, former := range []string{"another", ""} {
-		if err := (Report{Code: former, Histories: []History{one}}).save(file); err != nil {
+		if err := (Report{Code: former, Histories: []History{history}}).save(file); err != nil {
 			t.Fatal(err)
 		}
 		for _, now := range []string{"this", ""} {

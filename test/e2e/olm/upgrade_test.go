@@ -112,16 +112,16 @@ var _ = Describe("OLM", Ordered, func() {
 	}, SpecTimeout(12*time.Minute))
 
 	It("looks after the namespaces of its OperatorGroup and no others", func(ctx SpecContext) {
-		one, two, other := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)
+		first, second, other := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)
 		By("its own")
 		setTargetNamespaces(ctx, olm.Namespace)
 		looksAfter(ctx, []string{olm.Namespace}, []string{other})
 		By("a single other")
-		setTargetNamespaces(ctx, one)
-		looksAfter(ctx, []string{one}, []string{two})
+		setTargetNamespaces(ctx, first)
+		looksAfter(ctx, []string{first}, []string{second})
 		By("several")
-		setTargetNamespaces(ctx, two, other)
-		looksAfter(ctx, []string{two, other}, nil)
+		setTargetNamespaces(ctx, second, other)
+		looksAfter(ctx, []string{second, other}, nil)
 	}, SpecTimeout(6*time.Minute))
 })
 

@@ -97,11 +97,11 @@ func Pool(text []byte) (*x509.CertPool, error) {
 func parseAll(blocks [][]byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for _, block := range blocks {
-		one, err := parse(block)
+		certificate, err := parse(block)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, one)
+		all = append(all, certificate)
 	}
 	return all, nil
 }
