@@ -175,7 +175,7 @@ func TestWithSidecars(t *testing.T) {
 			}
 			a := activityWith(c.spec, c.attempt)
 			p := pod(a, c.pod...)
-			if nextStep(a, p, testTime.Time) != once.Record {
+			if nextStep(a, p, testTime.Time) != once.Save {
 				if c.prosta != continues {
 					t.Errorf("its end is not seen: %s", nextStep(a, p, testTime.Time))
 				}

@@ -100,7 +100,7 @@ func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1
 			live = true
 		default:
 			pod, err = r.executeStep(ctx, todo, a, pod, now, save)
-			if err == nil && todo == once.Record && !currentAttempt(a).Prosta.Finished() {
+			if err == nil && todo == once.Save && !currentAttempt(a).Prosta.Finished() {
 				return pod, nil // put off
 			}
 		}
@@ -160,8 +160,8 @@ func (r *Reconciler) executeStep(ctx context.Context, todo once.Step, a *egov1.A
 			return pod, err
 		}
 		return attemptOf(currentAttempt(a)).Live(ctx, r.APIReader, a.Namespace)
-	case once.Record:
-		if !r.recordResult(ctx, a, pod, now) {
+	case once.Save:
+		if !r.noteResult(ctx, a, pod, now) {
 			return pod, nil
 		}
 		if err := save(ctx); err != nil {
@@ -176,9 +176,9 @@ func (r *Reconciler) executeStep(ctx context.Context, todo once.Step, a *egov1.A
 	return pod, nil
 }
 
-// recordResult writes into the status how the attempt ended, and what it printed. It reports false, and writes nothing,
+// noteResult writes into the status how the attempt ended, and what it printed. It reports false, and writes nothing,
 // while a later read of the node's log may bring the end of the output.
-func (r *Reconciler) recordResult(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time) bool {
+func (r *Reconciler) noteResult(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time) bool {
 	var tail outputTail
 	var err error
 	before := currentAttempt(a).DeepCopy()
@@ -205,7 +205,7 @@ func (r *Reconciler) recordResult(ctx context.Context, a *egov1.Activity, pod *c
 // woken when time alone will have changed what there is to do.
 func (r *Reconciler) expireOrRequeue(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time,
 	save converge.SaveStatus) (ctrl.Result, error) {
-	if nextStep(a, pod, now) == once.Record { // put off for the sake of the output
+	if nextStep(a, pod, now) == once.Save { // put off for the sake of the output
 		return ctrl.Result{RequeueAfter: outputRetry}, nil
 	}
 	if at, ok := expiry(a); !ok || now.Before(at) {

@@ -44,13 +44,13 @@ func isTooOld(b Object, s *schedule, now time.Time) bool {
 // tooOldMessage says how old the newest backup is, and what holds the next one back. notReady says why the source cannot be read now, if
 // a backup waits for it.
 func tooOldMessage(b Object, notReady string) string {
-	kind := "backup"
+	which := "backup"
 	if verifies(b) {
-		kind = "verified backup"
+		which = "verified backup"
 	}
-	message := "no " + kind + " exists yet, though two were due since this object was created"
+	message := "no " + which + " exists yet, though two were due since this object was created"
 	if item := newest(b); item != nil {
-		message = "the newest " + kind + " is from " + shortTime(item.Time.Time) + ", and two were due since then"
+		message = "the newest " + which + " is from " + shortTime(item.Time.Time) + ", and two were due since then"
 	}
 	run := b.GetBackupStatus().Run
 	switch {

@@ -100,7 +100,7 @@ func TestAReplacedBackupIsNotTriedAgain(t *testing.T) {
 	if !got.final || !got.permanent || !strings.Contains(got.failure, "was replaced in the store") {
 		t.Errorf("%+v", got)
 	}
-	recordOutcome(b, got, testTime)
+	noteOutcome(b, got, testTime)
 	if b.Status.Run.Phase != commonv1.BackupFailed || b.Status.LastVerified != nil {
 		t.Errorf("%+v", b.Status)
 	}

@@ -155,8 +155,8 @@ func (f *fakeCluster) kubelet() {
 }
 
 // Eventf is how operators report something.
-func (f *fakeCluster) Eventf(_, _ runtime.Object, kind, reason, action, note string, args ...any) {
-	f.reported = append(f.reported, kind+" "+reason+" "+action+": "+fmt.Sprintf(note, args...))
+func (f *fakeCluster) Eventf(_, _ runtime.Object, eventType, reason, action, note string, args ...any) {
+	f.reported = append(f.reported, eventType+" "+reason+" "+action+": "+fmt.Sprintf(note, args...))
 }
 
 // operator is one process: a reconciler, its cache, and its connection to the server.

@@ -123,7 +123,7 @@ func (p *pass) advance(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error
 			p.journal(todo)
 			pod, live, err = nil, false, p.save(ctx)
 		case todo == stepGiveUp:
-			recordFailure(p.b)
+			noteFailure(p.b)
 			if err = p.save(ctx); err == nil {
 				p.reportRun()
 			}
@@ -180,8 +180,8 @@ func (p *pass) execute(ctx context.Context, todo once.Step, pod *corev1.Pod) (*c
 			return pod, err
 		}
 		return attemptOf(p.b.GetBackupStatus().Run).Live(ctx, p.APIReader, p.b.GetNamespace())
-	case once.Record:
-		recordOutcome(p.b, judge(run, pod, p.notReady), p.now)
+	case once.Save:
+		noteOutcome(p.b, judge(run, pod, p.notReady), p.now)
 		p.updateStatus(pod)
 		if err := p.save(ctx); err != nil {
 			return pod, err

@@ -65,7 +65,7 @@ func updateNextOnce(b Object, now time.Time, notReady string) {
 		status.Next = timeAt(now)
 	}
 	if status.Next != nil && isLate(o, status.Next.Time, now) {
-		recordMissed(status, status.Next.Time, 1, missedMessage(o, notReady))
+		noteMissed(status, status.Next.Time, 1, missedMessage(o, notReady))
 		status.Next = nil
 	}
 }
@@ -84,12 +84,12 @@ func updateNextBySchedule(b Object, s *schedule, now time.Time, notReady string)
 	last, before, count := s.dueUntil(due.Time, now)
 	switch {
 	case isUnderWay(status.Run):
-		recordMissed(status, last, count, "the previous one was still under way")
+		noteMissed(status, last, count, "the previous one was still under way")
 	case isLate(o, last, now):
-		recordMissed(status, last, count, missedMessage(o, notReady))
+		noteMissed(status, last, count, missedMessage(o, notReady))
 	default:
 		if count > 1 {
-			recordMissed(status, before, count-1, "it had not started when the next one was due"+because(notReady))
+			noteMissed(status, before, count-1, "it had not started when the next one was due"+because(notReady))
 		}
 		status.Next = timeAt(last)
 		return
@@ -124,8 +124,8 @@ func because(why string) string {
 	return ": " + why
 }
 
-// recordMissed writes down that backups were missed, the last of them then.
-func recordMissed(status *commonv1.BackupStatus, due time.Time, count int64, why string) {
+// noteMissed writes down that backups were missed, the last of them then.
+func noteMissed(status *commonv1.BackupStatus, due time.Time, count int64, why string) {
 	status.Missed += count
 	what := "the backup due at " + shortTime(due) + " was missed"
 	if count > 1 {

@@ -70,8 +70,8 @@ func etcdSource(e *databasev1alpha1.EtcdCluster) (source, string) {
 }
 
 // endpoint is where a pod of a StatefulSet is reached: certificates name it so.
-func endpoint(pod, set, namespace string, port int) string {
-	return fmt.Sprintf("%s.%s-headless.%s.svc:%d", pod, set, namespace, port)
+func endpoint(pod, statefulSet, namespace string, port int) string {
+	return fmt.Sprintf("%s.%s-headless.%s.svc:%d", pod, statefulSet, namespace, port)
 }
 
 func missing(kind, name string, err error) string {

@@ -45,6 +45,6 @@ func (p *pass) reportMissed(missedBefore int64) {
 	p.Kind.exportLastSuccess(p.b)
 }
 
-func (p *pass) emit(kind, reason, note string) {
-	p.Events.Eventf(p.b, nil, kind, reason, action, "%s", conditions.Truncate(note, maxNote))
+func (p *pass) emit(eventType, reason, note string) {
+	p.Events.Eventf(p.b, nil, eventType, reason, action, "%s", conditions.Truncate(note, maxNote))
 }

@@ -26,7 +26,7 @@ type Object interface {
 type Kind struct {
 	gvk schema.GroupVersionKind
 	// server whose data is backed up.
-	server backup.ServerKind
+	server backup.ServerType
 	// appName is the value of app.kubernetes.io/name on the pods.
 	appName              string
 	newObject, newSource func() client.Object

@@ -170,7 +170,7 @@ func TestHostileMessages(t *testing.T) {
 	}
 }
 
-func TestRecordOutcome(t *testing.T) {
+func TestNoteOutcome(t *testing.T) {
 	good := *itemNamed(testItem, true)
 	earlier := &commonv1.BackupFailure{ScheduledTime: *timeAt(testTime.Add(-time.Hour)), Reason: commonv1.ReasonBackupFailed,
 		Message: "earlier"}
@@ -200,7 +200,7 @@ func TestRecordOutcome(t *testing.T) {
 	} {
 		b := running("1")
 		b.Status.Run.Leftovers, b.Status.LastFailure = []string{testItem}, c.failure.DeepCopy()
-		recordOutcome(b, c.o, c.now)
+		noteOutcome(b, c.o, c.now)
 		equal(t, c.reason, b.Status.Run.Phase, c.phase)
 		equal(t, c.reason, len(b.Status.Run.Leftovers), c.leftovers)
 		if failure := b.Status.LastFailure; (failure == nil) != (c.says == "") || failure != nil && !strings.Contains(failure.Message, c.says) {

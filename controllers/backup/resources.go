@@ -52,7 +52,7 @@ func leftoverItems(last *commonv1.BackupRun) []string {
 }
 
 // newTask returns the task of the runner in the current attempt.
-func newTask(b Object, server backup.ServerKind, from source) backup.Task {
+func newTask(b Object, server backup.ServerType, from source) backup.Task {
 	o, run := b.GetBackupOptions(), b.GetBackupStatus().Run
 	return backup.Task{
 		Kind: server, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),

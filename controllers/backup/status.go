@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/once"
 )
 
-// recordOutcome writes down how the current attempt ended.
-func recordOutcome(b Object, o outcome, now time.Time) {
+// noteOutcome writes down how the current attempt ended.
+func noteOutcome(b Object, o outcome, now time.Time) {
 	status := b.GetBackupStatus()
 	run := status.Run
 	run.FinishTime, run.Message, run.Permanent = timeAt(now), o.failure, o.permanent
@@ -25,15 +25,15 @@ func recordOutcome(b Object, o outcome, now time.Time) {
 	switch {
 	case o.failure == "":
 		run.Phase = commonv1.BackupSucceeded
-		recordItem(status, o)
+		noteItem(status, o)
 	case !o.final && retryTime(run, now).Before(giveUpTime(b)):
 		run.Phase = commonv1.BackupRetrying
 	default:
-		recordFailure(b)
+		noteFailure(b)
 	}
 }
 
-func recordItem(status *commonv1.BackupStatus, o outcome) {
+func noteItem(status *commonv1.BackupStatus, o outcome) {
 	status.Last, status.Items = ptr.To(o.item), o.items
 	if o.item.Verified {
 		status.LastVerified = ptr.To(o.item)
@@ -44,8 +44,8 @@ func recordItem(status *commonv1.BackupStatus, o outcome) {
 	status.Run.Message, status.RetentionHeld = o.warning, o.held
 }
 
-// recordFailure writes down that no further attempt follows.
-func recordFailure(b Object) {
+// noteFailure writes down that no further attempt follows.
+func noteFailure(b Object) {
 	status := b.GetBackupStatus()
 	run := status.Run
 	run.Phase = commonv1.BackupFailed

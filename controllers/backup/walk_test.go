@@ -347,7 +347,7 @@ func (w *walk) start(r *runningPod, c corev1.Container) {
 func (w *walk) environment(opened store.Store, content string) runner.Environment {
 	return runner.Environment{
 		Open: func(commonv1.BackupStore) (store.Store, error) { return opened, nil },
-		Servers: map[backup.ServerKind]runner.Server{backup.Etcd: {
+		Servers: map[backup.ServerType]runner.Server{backup.Etcd: {
 			Dump: func(_ context.Context, _ backup.Source, _ string, file *os.File) (dumps.Meta, error) {
 				_, err := file.WriteString(content)
 				return dumps.Meta{Revision: 1, ServerVersion: "3.6.16"}, err

@@ -31,8 +31,8 @@ func rejectManagerAccount(pods *corev1ac.PodSpecApplyConfiguration, namespace st
 		if volume.Projected == nil {
 			continue
 		}
-		for j, source := range volume.Projected.Sources {
-			if source.ServiceAccountToken != nil || source.PodCertificate != nil {
+		for j, projection := range volume.Projected.Sources {
+			if projection.ServiceAccountToken != nil || projection.PodCertificate != nil {
 				return converge.Invalid(fmt.Sprintf("volumes[%d].projected.sources[%d]", i, j), why+" in serviceAccountName", account)
 			}
 		}

@@ -14,11 +14,11 @@ import (
 func TestNoPodActsAsTheManager(t *testing.T) {
 	manager := types.NamespacedName{Namespace: "team", Name: "manager"}
 	simple := types.NamespacedName{Namespace: "team", Name: "default"}
-	projecting := func(source corev1.VolumeProjection) []corev1.Volume {
+	projecting := func(projection corev1.VolumeProjection) []corev1.Volume {
 		return []corev1.Volume{
 			{Name: "data"},
 			{Name: "token", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-				Sources: []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{}}, source},
+				Sources: []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{}}, projection},
 			}}},
 		}
 	}
@@ -59,10 +59,11 @@ func TestNoPodActsAsTheManager(t *testing.T) {
 func TestNoRollbackActsAsTheManager(t *testing.T) {
 	e := newEasyService("a", appv1.EasyServiceSpec{ServiceAccountName: "reader", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
 	asked := template(e, "")
-	set := appsv1.ReplicaSet{}
-	set.Name, set.Spec.Template.Spec.ServiceAccountName = "a-1", "manager"
-	e.Status.StableReplicaSet, e.Status.LastRollout = set.Name, &appv1.Rollout{Template: templateHash(asked), Result: appv1.RolloutRolledBack}
-	given := templateToApply(e, asked, false, []appsv1.ReplicaSet{set})
+	replicaSet := appsv1.ReplicaSet{}
+	replicaSet.Name, replicaSet.Spec.Template.Spec.ServiceAccountName = "a-1", "manager"
+	e.Status.StableReplicaSet = replicaSet.Name
+	e.Status.LastRollout = &appv1.Rollout{Template: templateHash(asked), Result: appv1.RolloutRolledBack}
+	given := templateToApply(e, asked, false, []appsv1.ReplicaSet{replicaSet})
 	if err := rejectManagerAccount(given.Spec, "team", types.NamespacedName{Namespace: "team", Name: "manager"}); err == nil {
 		t.Error("a rollback gives pods the manager's rights")
 	}

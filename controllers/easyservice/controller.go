@@ -115,17 +115,17 @@ func (r *Reconciler) readWorld(ctx context.Context, e *appv1.EasyService) (world
 	}
 	w.running = deployment.Spec.Template
 	w.deploymentExists, w.runningConfig = deployment.UID != "", deployment.Spec.Template.Annotations[annotationConfig]
-	var sets appsv1.ReplicaSetList
-	if err := r.ListControlled(ctx, &deployment, &sets); err != nil {
+	var replicaSets appsv1.ReplicaSetList
+	if err := r.ListControlled(ctx, &deployment, &replicaSets); err != nil {
 		return w, fmt.Errorf("listing the ReplicaSets: %w", err)
 	}
-	w.replicaSets = sets.Items
+	w.replicaSets = replicaSets.Items
 	for i := range w.replicaSets { // what is rolled back to is needed whole
-		set := &w.replicaSets[i]
-		if set.Name != e.Status.StableReplicaSet || !converge.IsTrimmed(set) {
+		replicaSet := &w.replicaSets[i]
+		if replicaSet.Name != e.Status.StableReplicaSet || !converge.IsTrimmed(replicaSet) {
 			continue
 		}
-		if err := r.Get(ctx, client.ObjectKeyFromObject(set), set); err != nil {
+		if err := r.Get(ctx, client.ObjectKeyFromObject(replicaSet), replicaSet); err != nil {
 			return w, fmt.Errorf("reading the ReplicaSet of the last completed rollout: %w", err)
 		}
 	}
@@ -153,6 +153,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	sets := source.Kind(mgr.GetCache(), client.Object(&appsv1.ReplicaSet{}), converge.EnqueueForInstance(appName))
-	return r.SetUpController(mgr, &appv1.EasyService{}, appName, r.Options(&appv1.EasyService{}), r, secrets, configMaps, sets)
+	replicaSets := source.Kind(mgr.GetCache(), client.Object(&appsv1.ReplicaSet{}), converge.EnqueueForInstance(appName))
+	return r.SetUpController(mgr, &appv1.EasyService{}, appName, r.Options(&appv1.EasyService{}), r, secrets, configMaps, replicaSets)
 }

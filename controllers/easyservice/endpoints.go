@@ -21,15 +21,15 @@ func endpoints(service *corev1.Service, podPorts listener, pods []corev1.Pod, ex
 	if service == nil {
 		return list
 	}
-	node := lowestNodeAddress(pods)
+	nodeAddress := lowestNodeAddress(pods)
 	for _, p := range service.Spec.Ports {
-		add := func(kind corev1.ServiceType, host string, port int32) {
+		add := func(serviceType corev1.ServiceType, host string, port int32) {
 			url := urlScheme(p) + "://" + net.JoinHostPort(host, strconv.Itoa(int(port)))
-			list = append(list, appv1.Endpoint{Name: cmp.Or(p.Name, strconv.Itoa(int(p.Port))), Type: kind, URL: url})
+			list = append(list, appv1.Endpoint{Name: cmp.Or(p.Name, strconv.Itoa(int(p.Port))), Type: serviceType, URL: url})
 		}
 		add(corev1.ServiceTypeClusterIP, service.Name+"."+service.Namespace+".svc", endpointPort(service, podPorts, p))
-		if p.NodePort != 0 && node != "" {
-			add(corev1.ServiceTypeNodePort, node, p.NodePort)
+		if p.NodePort != 0 && nodeAddress != "" {
+			add(corev1.ServiceTypeNodePort, nodeAddress, p.NodePort)
 		}
 		for _, ingress := range service.Status.LoadBalancer.Ingress {
 			add(corev1.ServiceTypeLoadBalancer, cmp.Or(ingress.Hostname, ingress.IP), p.Port)

@@ -120,24 +120,24 @@ func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, existing []corev1
 	for _, p := range ports { // then the same number, since the server goes by it too
 		at := socket{p.Port, protocolOf(p)}
 		same, there := bySocket[at]
-		node := socket{same.NodePort, at.protocol}
+		nodeSocket := socket{same.NodePort, at.protocol}
 		switch {
 		case !there || asked[at] != nil:
-		case taken[node]:
+		case taken[nodeSocket]:
 			asked[at] = ptr.To[int32](0)
 		case same.Name != p.Name, same.NodePort != 0 && holders[same.NodePort] > 1:
-			asked[at], taken[node] = &same.NodePort, true
+			asked[at], taken[nodeSocket] = &same.NodePort, true
 		default:
-			taken[node] = true
+			taken[nodeSocket] = true
 		}
 	}
 	for _, p := range ports { // last the same name
 		at := socket{p.Port, protocolOf(p)}
 		_, there := bySocket[at]
 		same, known := byName[p.Name]
-		node := socket{same.NodePort, at.protocol}
-		if known && !there && asked[at] == nil && !taken[node] {
-			asked[at], taken[node] = &same.NodePort, true
+		nodeSocket := socket{same.NodePort, at.protocol}
+		if known && !there && asked[at] == nil && !taken[nodeSocket] {
+			asked[at], taken[nodeSocket] = &same.NodePort, true
 		}
 	}
 	return asked

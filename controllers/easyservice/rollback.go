@@ -50,8 +50,8 @@ func chooseDefaults(e *appv1.EasyService, config string, w world) parts.Defaults
 // templateToApply returns the Deployment's template: the spec's or, if that was rolled back, that of the last completed
 // rollout until the spec asks for a third. Configuration that goes missing is no such request.
 func templateToApply(e *appv1.EasyService, specTemplate *corev1ac.PodTemplateSpecApplyConfiguration, missing bool,
-	sets []appsv1.ReplicaSet) *corev1ac.PodTemplateSpecApplyConfiguration {
-	stable, last := findReplicaSet(sets, isNamed(e.Status.StableReplicaSet)), e.Status.LastRollout
+	replicaSets []appsv1.ReplicaSet) *corev1ac.PodTemplateSpecApplyConfiguration {
+	stable, last := findReplicaSet(replicaSets, isNamed(e.Status.StableReplicaSet)), e.Status.LastRollout
 	rolledBack := isRolledBack(last, templateHash(specTemplate)) || missing && last != nil && last.Result == appv1.RolloutRolledBack
 	if stable == nil || !rollsBackOnFailure(e) || !rolledBack {
 		return specTemplate
@@ -80,11 +80,11 @@ type rolloutRequest struct {
 
 // rolloutOutcome is what was observed of the rollout.
 type rolloutOutcome struct {
-	stuck        bool   // beyond its deadline
-	failing      string // why, in the words of the kubelet or the API server
-	done         bool   // every pod is of the template, and available
-	currentSet   string // ReplicaSet of the Deployment's template, if known
-	stableExists bool   // the ReplicaSet of the last completed rollout is there
+	stuck             bool   // beyond its deadline
+	failing           string // why, in the words of the kubelet or the API server
+	done              bool   // every pod is of the template, and available
+	currentReplicaSet string // ReplicaSet of the Deployment's template, if known
+	stableExists      bool   // the ReplicaSet of the last completed rollout is there
 }
 
 // advanceRollout returns the record of the latest rollout, and the stable ReplicaSet. One pass records that the spec's
@@ -102,12 +102,12 @@ func advanceRollout(e *appv1.EasyService, r rolloutRequest, o rolloutOutcome, no
 	case r.appliedHash != r.specHash: // the stable one's
 	case o.done && last.Result == appv1.RolloutRunning:
 		last.Result, last.FinishTime = appv1.RolloutCompleted, &now
-	case o.stuck && last.Result == appv1.RolloutRunning && rollsBackOnFailure(e) && o.stableExists && o.currentSet != stable:
+	case o.stuck && last.Result == appv1.RolloutRunning && rollsBackOnFailure(e) && o.stableExists && o.currentReplicaSet != stable:
 		last.Result, last.FinishTime = appv1.RolloutRolledBack, &now
 		last.Message = fmt.Sprintf("image %q: %s", e.Spec.Image, cmp.Or(o.failing, "its pods were not available within progressDeadlineSeconds"))
 	}
-	if o.done && o.currentSet != "" {
-		stable = o.currentSet
+	if o.done && o.currentReplicaSet != "" {
+		stable = o.currentReplicaSet
 	}
 	return last, stable
 }
@@ -128,23 +128,25 @@ func isCompleted(list []metav1.Condition, d *appsv1.Deployment) bool {
 }
 
 // currentReplicaSet is the name of the ReplicaSet of the Deployment's template; empty while it is not known.
-func currentReplicaSet(d *appsv1.Deployment, sets []appsv1.ReplicaSet) string {
+func currentReplicaSet(d *appsv1.Deployment, replicaSets []appsv1.ReplicaSet) string {
 	number := d.Annotations[annotationRevision]
-	set := findReplicaSet(sets, func(s *appsv1.ReplicaSet) bool { return number != "" && s.Annotations[annotationRevision] == number })
-	if set == nil || d.Status.ObservedGeneration < d.Generation {
+	replicaSet := findReplicaSet(replicaSets, func(s *appsv1.ReplicaSet) bool {
+		return number != "" && s.Annotations[annotationRevision] == number
+	})
+	if replicaSet == nil || d.Status.ObservedGeneration < d.Generation {
 		return ""
 	}
-	return set.Name
+	return replicaSet.Name
 }
 
 func isNamed(name string) func(*appsv1.ReplicaSet) bool {
 	return func(s *appsv1.ReplicaSet) bool { return s.Name == name }
 }
 
-func findReplicaSet(sets []appsv1.ReplicaSet, fits func(*appsv1.ReplicaSet) bool) *appsv1.ReplicaSet {
-	for i := range sets {
-		if fits(&sets[i]) {
-			return &sets[i]
+func findReplicaSet(replicaSets []appsv1.ReplicaSet, fits func(*appsv1.ReplicaSet) bool) *appsv1.ReplicaSet {
+	for i := range replicaSets {
+		if fits(&replicaSets[i]) {
+			return &replicaSets[i]
 		}
 	}
 	return nil

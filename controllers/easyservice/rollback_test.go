@@ -24,7 +24,7 @@ func TestAdvanceRollout(t *testing.T) {
 	sure := func(asked, given string) rolloutRequest {
 		return rolloutRequest{specHash: asked, appliedHash: given, deploymentApplied: true}
 	}
-	stuckOn2 := rolloutOutcome{stuck: true, currentSet: "set-2", stableExists: true, failing: "no such image"}
+	stuckOn2 := rolloutOutcome{stuck: true, currentReplicaSet: "set-2", stableExists: true, failing: "no such image"}
 	for _, c := range []struct {
 		reason string
 		keep   bool
@@ -37,7 +37,7 @@ func TestAdvanceRollout(t *testing.T) {
 	}{
 		{reason: "the first starts", rolloutRequest: sure("1", "1"), template: "1", result: appv1.RolloutRunning, stable: "set-1"},
 		{reason: "it is completed", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"),
-			rolloutOutcome: rolloutOutcome{done: true, currentSet: "set-9"},
+			rolloutOutcome: rolloutOutcome{done: true, currentReplicaSet: "set-9"},
 			template:       "1", result: appv1.RolloutCompleted, stable: "set-9"},
 		{reason: "completed, by a set that the cache does not show yet", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"),
 			rolloutOutcome: rolloutOutcome{done: true},
@@ -50,22 +50,22 @@ func TestAdvanceRollout(t *testing.T) {
 			rolloutOutcome: stuckOn2,
 			template:       "2", result: appv1.RolloutRunning, stable: "set-1"},
 		{reason: "stuck, and nothing to return to", last: last("2", appv1.RolloutRunning), rolloutRequest: sure("2", "2"),
-			rolloutOutcome: rolloutOutcome{stuck: true, currentSet: "set-2"},
+			rolloutOutcome: rolloutOutcome{stuck: true, currentReplicaSet: "set-2"},
 			template:       "2", result: appv1.RolloutRunning, stable: "set-1"},
 		{reason: "the stable one itself is stuck: a node is gone", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"),
-			rolloutOutcome: rolloutOutcome{stuck: true, currentSet: "set-1", stableExists: true},
+			rolloutOutcome: rolloutOutcome{stuck: true, currentReplicaSet: "set-1", stableExists: true},
 			template:       "1", result: appv1.RolloutRunning, stable: "set-1"},
 		{reason: "stuck, but the Deployment may hold another", last: last("1", appv1.RolloutCompleted),
 			rolloutRequest: rolloutRequest{specHash: "2", appliedHash: "2"}, rolloutOutcome: stuckOn2,
 			template: "1", result: appv1.RolloutCompleted, stable: "set-1"},
 		{reason: "rolled back, the stable one runs again", last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("2", "1"),
-			rolloutOutcome: rolloutOutcome{done: true, currentSet: "set-1", stableExists: true},
+			rolloutOutcome: rolloutOutcome{done: true, currentReplicaSet: "set-1", stableExists: true},
 			template:       "2", result: appv1.RolloutRolledBack, stable: "set-1"},
 		{reason: "rolled back, and the spec says to keep it: it is tried again", keep: true, last: last("2", appv1.RolloutRolledBack),
 			rolloutRequest: sure("2", "2"),
 			template:       "2", result: appv1.RolloutRunning, stable: "set-1"},
 		{reason: "rolled back, and the spec asks for a third", last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("3", "3"),
-			rolloutOutcome: rolloutOutcome{currentSet: "set-1", stableExists: true},
+			rolloutOutcome: rolloutOutcome{currentReplicaSet: "set-1", stableExists: true},
 			template:       "3", result: appv1.RolloutRunning, stable: "set-1"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestAnOldVerdictRollsNothingBack(t *testing.T) {
 		Strategy: &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](60)}})
 	e.Status.StableReplicaSet = "a-1"
 	e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: secondsLater(-90), Result: appv1.RolloutRunning}
-	set := func(name, number string) appsv1.ReplicaSet {
+	replicaSet := func(name, number string) appsv1.ReplicaSet {
 		return appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{annotationRevision: number}}}
 	}
 	gaveUp := func(at metav1.Time) *appsv1.Deployment {
@@ -109,7 +109,7 @@ func TestAnOldVerdictRollsNothingBack(t *testing.T) {
 		d.Annotations = map[string]string{annotationRevision: "3"}
 		return d
 	}
-	w := world{replicaSets: []appsv1.ReplicaSet{set("a-1", "1"), set("a-2", "2"), set("a-0", "3")}}
+	w := world{replicaSets: []appsv1.ReplicaSet{replicaSet("a-1", "1"), replicaSet("a-2", "2"), replicaSet("a-0", "3")}}
 	asks := rolloutRequest{specHash: "0", appliedHash: "0", deploymentApplied: true}
 	for _, c := range []struct {
 		reason  string
@@ -146,7 +146,7 @@ func TestARollbackSaysWhy(t *testing.T) {
 		e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:2", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
 		e.Status.StableReplicaSet = "set-1"
 		last, _ := advanceRollout(e, rolloutRequest{specHash: "2", appliedHash: "2", deploymentApplied: true},
-			rolloutOutcome{stuck: true, currentSet: "set-2", stableExists: true, failing: failing}, metav1.Time{})
+			rolloutOutcome{stuck: true, currentReplicaSet: "set-2", stableExists: true, failing: failing}, metav1.Time{})
 		if last.Message != want {
 			t.Errorf("%q, not %q", last.Message, want)
 		}
@@ -162,50 +162,50 @@ func TestTemplateToApply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "a-1"}}
-	if err := yaml.Unmarshal(encoded, &set.Spec.Template); err != nil {
+	replicaSet := appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "a-1"}}
+	if err := yaml.Unmarshal(encoded, &replicaSet.Spec.Template); err != nil {
 		t.Fatal(err)
 	}
-	set.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = "1"
-	set.Spec.Template.Annotations = map[string]string{parts.AnnotationRestartedAt: "once"} // and the next restart stays, too
-	sets := []appsv1.ReplicaSet{{ObjectMeta: metav1.ObjectMeta{Name: "a-0"}}, set}
+	replicaSet.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = "1"
+	replicaSet.Spec.Template.Annotations = map[string]string{parts.AnnotationRestartedAt: "once"} // and the next restart stays, too
+	replicaSets := []appsv1.ReplicaSet{{ObjectMeta: metav1.ObjectMeta{Name: "a-0"}}, replicaSet}
 
 	e.Spec.Image, e.Status.StableReplicaSet = "app:2", "a-1"
 	asked := template(e, "")
 	e.Status.LastRollout = &appv1.Rollout{Template: templateHash(asked), Result: appv1.RolloutRolledBack}
-	if got := templateToApply(e, asked, false, sets); templateHash(got) != templateHash(first) {
+	if got := templateToApply(e, asked, false, replicaSets); templateHash(got) != templateHash(first) {
 		t.Error("it is not what ran before")
 	}
-	if set.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] == "" {
+	if replicaSet.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] == "" {
 		t.Error("the cache's own object was changed")
 	}
-	if got := templateToApply(e, asked, false, sets[:1]); got != asked {
+	if got := templateToApply(e, asked, false, replicaSets[:1]); got != asked {
 		t.Error("without the ReplicaSet there is nothing to return to")
 	}
 	e.Spec.Image = "app:3"
-	if third := template(e, ""); templateToApply(e, third, false, sets) != third {
+	if third := template(e, ""); templateToApply(e, third, false, replicaSets) != third {
 		t.Error("a new wish is not tried")
 	}
-	if got := templateToApply(e, template(e, "other"), true, sets); templateHash(got) != templateHash(first) {
+	if got := templateToApply(e, template(e, "other"), true, replicaSets); templateHash(got) != templateHash(first) {
 		t.Error("missing configuration has tried again what failed")
 	}
 	e.Spec.Image, e.Spec.Strategy.OnFailure = "app:2", appv1.Keep
-	if templateToApply(e, asked, false, sets) != asked {
+	if templateToApply(e, asked, false, replicaSets) != asked {
 		t.Error("the spec says to keep it")
 	}
 }
 
 func TestCurrentReplicaSet(t *testing.T) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotationRevision: "2"}}}
-	sets := []appsv1.ReplicaSet{
+	replicaSets := []appsv1.ReplicaSet{
 		{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{annotationRevision: "1"}}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{annotationRevision: "2"}}},
 	}
-	if got := currentReplicaSet(d, sets); got != "b" {
+	if got := currentReplicaSet(d, replicaSets); got != "b" {
 		t.Error(got)
 	}
 	d.Generation = 1
-	if got := currentReplicaSet(d, sets); got != "" {
+	if got := currentReplicaSet(d, replicaSets); got != "" {
 		t.Errorf("%s, before its controller has looked", got)
 	}
 	if got := currentReplicaSet(&appsv1.Deployment{}, []appsv1.ReplicaSet{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}); got != "" {

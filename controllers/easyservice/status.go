@@ -51,11 +51,11 @@ func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout
 	}
 	conditions.SetFromWorkload(&next.Conditions, e.Generation, workload)
 	next.LastRollout, next.StableReplicaSet = advanceRollout(e, r, rolloutOutcome{
-		stuck:        late,
-		failing:      cmp.Or(why, starting),
-		done:         isCompleted(next.Conditions, d),
-		currentSet:   currentReplicaSet(d, w.replicaSets),
-		stableExists: findReplicaSet(w.replicaSets, isNamed(e.Status.StableReplicaSet)) != nil,
+		stuck:             late,
+		failing:           cmp.Or(why, starting),
+		done:              isCompleted(next.Conditions, d),
+		currentReplicaSet: currentReplicaSet(d, w.replicaSets),
+		stableExists:      findReplicaSet(w.replicaSets, isNamed(e.Status.StableReplicaSet)) != nil,
 	}, w.now)
 	undone := rolledBack(r, next.LastRollout)
 	conditions.Halt(&next.Conditions, e.Generation, undone)

@@ -29,10 +29,11 @@ func deployed(ready int32, change ...func(*appsv1.Deployment)) *appsv1.Deploymen
 	return d
 }
 
-func withCondition(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string) func(*appsv1.Deployment) {
+func withCondition(conditionType appsv1.DeploymentConditionType, status corev1.ConditionStatus,
+	reason, message string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		d.Status.Conditions = append(d.Status.Conditions,
-			appsv1.DeploymentCondition{Type: kind, Status: status, Reason: reason, Message: message, LastUpdateTime: secondsLater(1)})
+			appsv1.DeploymentCondition{Type: conditionType, Status: status, Reason: reason, Message: message, LastUpdateTime: secondsLater(1)})
 	}
 }
 

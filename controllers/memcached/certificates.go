@@ -197,8 +197,8 @@ func reloadCertificates(ctx context.Context, conn net.Conn, users []string) erro
 	}
 	node := session{conn, bufio.NewReader(io.LimitReader(conn, maxAnswerBytes))}
 	for _, line := range users {
-		token := strings.Replace(line, ":", " ", 1)
-		answer, err := node.send(fmt.Sprintf("set auth 0 0 %d\r\n%s", len(token), token))
+		login := strings.Replace(line, ":", " ", 1)
+		answer, err := node.send(fmt.Sprintf("set auth 0 0 %d\r\n%s", len(login), login))
 		if err != nil {
 			return err
 		}

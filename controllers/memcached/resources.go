@@ -213,7 +213,7 @@ func resources(m *cachev1alpha1.Memcached, d parts.Defaults) corev1.ResourceRequ
 	if d != parts.FormerDefaults {
 		r = parts.FillResources(r, cpuDefaults(m))
 	}
-	if _, set := r.Limits[corev1.ResourceMemory]; !set {
+	if _, isSet := r.Limits[corev1.ResourceMemory]; !isSet {
 		if r.Limits == nil {
 			r.Limits = corev1.ResourceList{}
 		}

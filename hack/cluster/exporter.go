@@ -53,7 +53,7 @@ func exporterFrom(path string) (ociImage, error) {
 	return ociImage{
 		Name: exporterImage,
 		Config: imageConfig{
-			User: "nobody", Env: []string{usualPath}, ExposedPorts: set("9150/tcp"), Entrypoint: []string{"/bin/memcached_exporter"},
+			User: "nobody", Env: []string{usualPath}, ExposedPorts: withKey("9150/tcp"), Entrypoint: []string{"/bin/memcached_exporter"},
 		},
 		Layers: []layer{own},
 	}, err

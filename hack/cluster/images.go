@@ -45,14 +45,14 @@ var samples = []sample{
 	{
 		name: "docker.io/library/memcached:1.6.38", files: "memcached",
 		config: imageConfig{
-			User: "memcache", Env: []string{usualPath}, ExposedPorts: set("11211/tcp"),
+			User: "memcache", Env: []string{usualPath}, ExposedPorts: withKey("11211/tcp"),
 			Entrypoint: []string{"docker-entrypoint.sh"}, Cmd: []string{"memcached"},
 		},
 	},
 	{
 		name: "docker.io/library/nginx:1.26", files: "nginx",
 		config: imageConfig{
-			Env: []string{usualPath}, ExposedPorts: set("80/tcp"), StopSignal: "SIGQUIT",
+			Env: []string{usualPath}, ExposedPorts: withKey("80/tcp"), StopSignal: "SIGQUIT",
 			Entrypoint: []string{"/docker-entrypoint.sh"}, Cmd: []string{"nginx", "-g", "daemon off;"},
 		},
 		extra: []entry{
@@ -68,12 +68,12 @@ const busyboxImage = "docker.io/library/busybox:1.37"
 
 func serverConfig(port, program, dir string) imageConfig {
 	return imageConfig{
-		Env: []string{usualPath}, ExposedPorts: set(port), WorkingDir: dir, Volumes: set(dir),
+		Env: []string{usualPath}, ExposedPorts: withKey(port), WorkingDir: dir, Volumes: withKey(dir),
 		Entrypoint: []string{"docker-entrypoint.sh"}, Cmd: []string{program},
 	}
 }
 
-func set(key string) map[string]struct{} { return map[string]struct{}{key: {}} }
+func withKey(key string) map[string]struct{} { return map[string]struct{}{key: {}} }
 
 // ensureImages imports the images that containerd does not have: the pause
 // image at every change of it, the samples from archives in the cache,

@@ -139,6 +139,6 @@ func serviceAccountKey(dir string) error {
 		writePEM(filepath.Join(dir, "sa.pub"), "PUBLIC KEY", public))
 }
 
-func writePEM(path, kind string, der []byte) error {
-	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
+func writePEM(path, blockType string, der []byte) error {
+	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: blockType, Bytes: der}), 0o600)
 }

@@ -47,23 +47,23 @@ func appendPart(whole, part map[string]any) error {
 }
 
 // replaceRules replaces each list of rules in a CRD by what a function makes of it.
-func replaceRules(node any, replace func(rules []any) ([]any, error)) error {
-	switch node := node.(type) {
+func replaceRules(schema any, replace func(rules []any) ([]any, error)) error {
+	switch schema := schema.(type) {
 	case []any:
-		for _, item := range node {
+		for _, item := range schema {
 			if err := replaceRules(item, replace); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
-		if rules, ok := node["x-kubernetes-validations"].([]any); ok {
+		if rules, ok := schema["x-kubernetes-validations"].([]any); ok {
 			replaced, err := replace(rules)
 			if err != nil {
 				return err
 			}
-			node["x-kubernetes-validations"] = replaced
+			schema["x-kubernetes-validations"] = replaced
 		}
-		for _, value := range node {
+		for _, value := range schema {
 			if err := replaceRules(value, replace); err != nil {
 				return err
 			}

@@ -70,7 +70,7 @@ func (p prover) web(ctx context.Context, key client.ObjectKey) (string, error) {
 		return "", errors.New("it has no port")
 	}
 	to := traffic.Service{Namespace: key.Namespace, Name: key.Name, Port: service.Spec.Ports[0].Port}
-	network, way := p.nodes, p.way
+	network, way := p.nodePorts, p.way
 	if service.Spec.Service.Type == corev1.ServiceTypeClusterIP {
 		network, way = p.services, "Service's address"
 	}
@@ -121,16 +121,16 @@ func (p prover) command(ctx context.Context, key client.ObjectKey) (string, erro
 
 // replication writes on the master and reads from the replicas.
 func (p prover) replication(ctx context.Context, key client.ObjectKey) (string, error) {
-	set, connect, err := p.dialRedis(ctx, key)
+	status, connect, err := p.dialRedis(ctx, key)
 	if err != nil {
 		return "", err
 	}
-	master, err := connect(set.Endpoint)
+	master, err := connect(status.Endpoint)
 	if err != nil {
 		return "", err
 	}
 	defer master.Close() //nolint:errcheck // the talk is over
-	replicas, err := connect(set.ReadEndpoint)
+	replicas, err := connect(status.ReadEndpoint)
 	if err != nil {
 		return "", err
 	}
@@ -146,7 +146,7 @@ func (p prover) replication(ctx context.Context, key client.ObjectKey) (string, 
 		}
 		return err
 	})
-	return fmt.Sprintf("wrote %s=%s on %s, read it from %s", proofKey, value, set.Endpoint, set.ReadEndpoint), err
+	return fmt.Sprintf("wrote %s=%s on %s, read it from %s", proofKey, value, status.Endpoint, status.ReadEndpoint), err
 }
 
 // keys puts a key and gets it through the client Service.

@@ -21,10 +21,9 @@ import (
 // prover talks to what the samples have become.
 type prover struct {
 	client.Client
-	// services reaches a Service's own address, nodes its node port, and way is
-	// how the latter is done.
-	services, nodes traffic.Network
-	way             string
+	// services reaches a Service's own address, nodePorts its node port, and way says how the latter is done.
+	services, nodePorts traffic.Network
+	way                 string
 }
 
 // prover uses the way into the cluster that there is from this machine.
@@ -59,18 +58,18 @@ type dialer func(address string) (*redis.Client, error)
 
 // dialRedis gives the status of a Redis, and a way to reach the addresses that are in it.
 func (p prover) dialRedis(ctx context.Context, key client.ObjectKey) (cachev1alpha1.RedisStatus, dialer, error) {
-	var set cachev1alpha1.Redis
-	if err := p.Get(ctx, key, &set); err != nil {
-		return set.Status, nil, err
+	var found cachev1alpha1.Redis
+	if err := p.Get(ctx, key, &found); err != nil {
+		return found.Status, nil, err
 	}
-	if set.Status.Binding == nil {
-		return set.Status, nil, errors.New("it has no credentials yet")
+	if found.Status.Binding == nil {
+		return found.Status, nil, errors.New("it has no credentials yet")
 	}
 	var login corev1.Secret
-	if err := p.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: set.Status.Binding.Name}, &login); err != nil {
-		return set.Status, nil, err
+	if err := p.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: found.Status.Binding.Name}, &login); err != nil {
+		return found.Status, nil, err
 	}
-	return set.Status, func(address string) (*redis.Client, error) {
+	return found.Status, func(address string) (*redis.Client, error) {
 		to, err := endpoint(key, address)
 		return traffic.Redis(p.services, to, string(login.Data["username"]), string(login.Data["password"])), err
 	}, nil

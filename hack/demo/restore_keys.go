@@ -68,9 +68,9 @@ func (p prover) readKey(ctx context.Context, key client.ObjectKey) (string, erro
 }
 
 func (p prover) dialMaster(ctx context.Context, key client.ObjectKey) (*redis.Client, error) {
-	set, connect, err := p.dialRedis(ctx, key)
+	status, connect, err := p.dialRedis(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	return connect(set.Endpoint)
+	return connect(status.Endpoint)
 }

@@ -45,12 +45,13 @@ var _ = Describe("Activity, its node silent,", Serial, Label(faults), func() {
 	})
 })
 
-// eventuallyUntainted waits until nothing of a node's silence is left: its taints go some seconds after it is heard of again.
-func eventuallyUntainted(ctx context.Context, node client.ObjectKey) {
+// eventuallyUntainted waits until nothing of the silence of a Kubernetes node is left: its taints go some seconds after it is heard of
+// again.
+func eventuallyUntainted(ctx context.Context, kubernetesNode client.ObjectKey) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		var found corev1.Node
-		g.Expect(k8s.Get(ctx, node, &found)).To(Succeed())
+		g.Expect(k8s.Get(ctx, kubernetesNode, &found)).To(Succeed())
 		g.Expect(found.Spec.Taints).To(BeEmpty())
 	}).WithContext(ctx).Should(Succeed())
 }

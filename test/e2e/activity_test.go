@@ -29,7 +29,7 @@ import (
 
 var _ = Describe("Activity", func() {
 	It("runs a command where, as whom and with what the spec says", func(ctx SpecContext) {
-		host := anyNode(ctx)
+		host := anyKubernetesNode(ctx)
 		a := builders.Activity("greeting", `echo "$GREETING|$(id -u):$(id -g)|$(pwd)|$PRICE"; touch /tmp/file && ! touch /file`).
 			With(func(s *egov1.ActivitySpec) {
 				s.Host, s.ExecUser, s.ExecCwd = host, "1000:2000", "/tmp"
@@ -237,7 +237,7 @@ func eventuallyLetGo(ctx context.Context, a *egov1.Activity) {
 	Eventually(anyHeld).WithArguments(ctx, a).WithContext(ctx).Should(BeFalse())
 }
 
-func anyNode(ctx context.Context) string {
+func anyKubernetesNode(ctx context.Context) string {
 	GinkgoHelper()
 	var nodes corev1.NodeList
 	Expect(k8s.List(ctx, &nodes)).To(Succeed())

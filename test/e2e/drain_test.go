@@ -52,10 +52,10 @@ var _ = Describe("A drain of a set of 3", func() {
 		m := builders.Memcached("cache").Size(3).Memory("16Mi").Build()
 		create(ctx, m)
 		eventuallyReady(ctx, m)
-		node := podsOf(ctx, "memcached", "cache")[0].Spec.NodeName
-		uncordon := func(ctx context.Context) { kubectl(ctx, "uncordon", node) }
+		kubernetesNode := podsOf(ctx, "memcached", "cache")[0].Spec.NodeName
+		uncordon := func(ctx context.Context) { kubectl(ctx, "uncordon", kubernetesNode) }
 		DeferCleanup(uncordon)
-		_, err := cluster.Kubectl(ctx, "drain", node, "--ignore-daemonsets", "--delete-emptydir-data",
+		_, err := cluster.Kubectl(ctx, "drain", kubernetesNode, "--ignore-daemonsets", "--delete-emptydir-data",
 			"--pod-selector=app.kubernetes.io/name=memcached,app.kubernetes.io/instance=cache", "--timeout=12s")
 		Expect(err).To(MatchError(ContainSubstring("would violate the pod's disruption budget")))
 		Eventually(func(g Gomega) {

@@ -92,7 +92,7 @@ var _ = Describe("Memcached", func() {
 		Expect(after).To(HaveLen(1))
 		Expect(after[0].UID).NotTo(Equal(before[0].UID), "the pods were replaced")
 		const annotation = "kubectl.kubernetes.io/restartedAt"
-		Consistently(func() map[string]string { return nodes(ctx, m).Spec.Template.Annotations }).
+		Consistently(func() map[string]string { return statefulSetOf(ctx, m).Spec.Template.Annotations }).
 			WithContext(ctx).WithTimeout(3*time.Second).WithPolling(500*time.Millisecond).
 			Should(HaveKey(annotation), "what kubectl wrote is not ours to take back")
 	})
@@ -117,8 +117,8 @@ var _ = Describe("Memcached", func() {
 	})
 })
 
-// nodes is the StatefulSet of a cache.
-func nodes(ctx context.Context, m *cachev1alpha1.Memcached) *appsv1.StatefulSet {
+// statefulSetOf reads the StatefulSet of a cache.
+func statefulSetOf(ctx context.Context, m *cachev1alpha1.Memcached) *appsv1.StatefulSet {
 	GinkgoHelper()
 	set := &appsv1.StatefulSet{}
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(m), set)).To(Succeed())

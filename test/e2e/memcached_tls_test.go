@@ -96,9 +96,9 @@ var _ = Describe("Memcached over TLS", longest, func() {
 		create(ctx, m)
 		eventuallyReady(ctx, m)
 		Eventually(func(g Gomega) { // those that are not available are replaced at once
-			var nodes appsv1.StatefulSet
-			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(m), &nodes)).To(Succeed())
-			g.Expect(nodes.Status.AvailableReplicas).To(BeEquivalentTo(2))
+			var set appsv1.StatefulSet
+			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(m), &set)).To(Succeed())
+			g.Expect(set.Status.AvailableReplicas).To(BeEquivalentTo(2))
 		}).WithContext(ctx).Should(Succeed())
 		old, before := m.Spec.Port, podUIDs(ctx, "memcached", m.Name)
 		clearClientsServed := func() {

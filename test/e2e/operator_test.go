@@ -83,8 +83,8 @@ var _ = Describe("The leading manager", Serial, Label(faults), func() {
 func containers(ctx context.Context) map[string]bool {
 	GinkgoHelper()
 	running := map[string]bool{}
-	for _, kind := range []struct{ name, instance string }{{"easyservice", "web"}, {"memcached", "cache"}, {"redis", "data"}} {
-		for _, pod := range podsOf(ctx, kind.name, kind.instance) {
+	for _, app := range []struct{ name, instance string }{{"easyservice", "web"}, {"memcached", "cache"}, {"redis", "data"}} {
+		for _, pod := range podsOf(ctx, app.name, app.instance) {
 			for _, c := range pod.Status.ContainerStatuses {
 				running[fmt.Sprint(pod.Name, " ", pod.Labels["mainstay-operator.io/role"], " ", c.ContainerID, " ", c.Ready)] = true
 			}

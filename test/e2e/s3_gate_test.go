@@ -69,7 +69,7 @@ type gate struct {
 // openGate to an S3 server, until the spec ends.
 func openGate(b bucket) *gate {
 	GinkgoHelper()
-	listener, err := net.Listen("tcp", net.JoinHostPort(b.node, "0"))
+	listener, err := net.Listen("tcp", net.JoinHostPort(b.hostIP, "0"))
 	Expect(err).NotTo(HaveOccurred())
 	g := &gate{store: *b.store.DeepCopy()}
 	g.store.S3.Endpoint, g.store.S3.CASecretName = "http://"+listener.Addr().String(), ""

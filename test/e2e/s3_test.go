@@ -29,10 +29,10 @@ type bucket struct {
 	*minio.Client
 	endpoint string
 	store    commonv1.BackupStore
-	// address of the pod itself and transport to it; node that it runs on.
+	// address of the pod itself and transport to it; hostIP is the address of the Kubernetes node that runs it.
 	address   *url.URL
 	transport http.RoundTripper
-	node      string
+	hostIP    string
 }
 
 // unfinished uploads in the bucket, by the names of their objects.
@@ -100,7 +100,7 @@ func startS3(ctx context.Context, secured bool) bucket {
 	}).WithContext(ctx).Should(Succeed())
 
 	b.address = &url.URL{Scheme: scheme, Host: fmt.Sprintf("%s:%d", pod.Status.PodIP, s3Port)}
-	b.transport, b.node = transport, pod.Status.HostIP
+	b.transport, b.hostIP = transport, pod.Status.HostIP
 	b.Client, err = minio.New(b.address.Host, &minio.Options{
 		Creds: credentials.NewStaticV4(s3.AccessKeyID, s3.SecretAccessKey, ""), Secure: secured, Transport: transport, Region: "us-east-1"})
 	Expect(err).NotTo(HaveOccurred())

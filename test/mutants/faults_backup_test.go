@@ -83,7 +83,7 @@ var backups = []mutant{
 		"TestTheContainersAgreeOnTheBackup"},
 	{"a replaced backup is made again and again", "../backup/status.go",
 		"!o.final && retryTime", "retryTime",
-		"TestRecordOutcome"},
+		"TestNoteOutcome"},
 	{"a server is started from data that no one fetched", "../backup/internal/runner/verify.go",
 		"sum != m.RawSHA256", "sum == \"\"",
 		"TestFetchedDataThatWasReplacedIsNotVerified"},

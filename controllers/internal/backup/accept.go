@@ -12,7 +12,7 @@ import (
 
 // ReadManifest reads the manifest of an item. It refuses one of a later release, and one that describes another item: its error is
 // permanent.
-func ReadManifest(text []byte, kind ServerKind, item string) (Manifest, error) {
+func ReadManifest(text []byte, server ServerType, item string) (Manifest, error) {
 	var m Manifest
 	if err := json.Unmarshal(text, &m); err != nil {
 		return Manifest{}, Permanent(fmt.Errorf("the manifest of %s is not valid JSON: %w", item, err))
@@ -21,8 +21,8 @@ func ReadManifest(text []byte, kind ServerKind, item string) (Manifest, error) {
 	case m.Format > Format:
 		return Manifest{}, Permanent(fmt.Errorf("the manifest of %s has format %d, and this release reads up to %d: use a later release",
 			item, m.Format, Format))
-	case m.Format < 1 || m.Kind != kind || m.Item != item:
-		return Manifest{}, Permanent(fmt.Errorf("the manifest of the %s backup %s belongs to another backup", kind, item))
+	case m.Format < 1 || m.Kind != server || m.Item != item:
+		return Manifest{}, Permanent(fmt.Errorf("the manifest of the %s backup %s belongs to another backup", server, item))
 	case m.Size < 0 || m.RawSize < 0 || m.Revision < 0 || m.Offset < 0:
 		return Manifest{}, Permanent(fmt.Errorf("the manifest of %s has a size, a revision or an offset below zero", item))
 	case !isSHA256(m.SHA256):

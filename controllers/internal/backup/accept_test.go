@@ -43,7 +43,7 @@ func TestReadManifest(t *testing.T) {
 
 func TestLoadableBy(t *testing.T) {
 	for name, c := range map[string]struct {
-		kind    ServerKind
+		server  ServerType
 		from    string
 		dump    int
 		version string
@@ -67,7 +67,7 @@ func TestLoadableBy(t *testing.T) {
 		"before all that are known here": {Redis, "8.2.0", 12, "4.0.0", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := Manifest{Kind: c.kind, Item: anItem, ServerVersion: c.from, RDBVersion: c.dump}.LoadableBy(c.version)
+			err := Manifest{Kind: c.server, Item: anItem, ServerVersion: c.from, RDBVersion: c.dump}.LoadableBy(c.version)
 			if (err != nil) != c.refused || c.refused && (!IsPermanent(err) || !strings.Contains(err.Error(), anItem)) {
 				t.Error(err)
 			}

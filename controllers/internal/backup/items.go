@@ -31,13 +31,13 @@ type Item struct {
 }
 
 // Items reads the listing of a folder, the newest item first. Objects of another kind or of another program are left out.
-func Items(kind ServerKind, objects iter.Seq2[Object, error]) ([]Item, error) {
+func Items(server ServerType, objects iter.Seq2[Object, error]) ([]Item, error) {
 	found := map[string]*Item{}
 	for object, err := range objects {
 		if err != nil {
 			return nil, err
 		}
-		name, ours := ItemOf(kind, object.Name)
+		name, ours := ItemOf(server, object.Name)
 		if !ours {
 			continue
 		}
@@ -46,11 +46,11 @@ func Items(kind ServerKind, objects iter.Seq2[Object, error]) ([]Item, error) {
 			found[name] = &Item{Name: name, Time: started, DataSize: -1}
 		}
 		switch object.Name {
-		case DataName(kind, name):
+		case DataName(server, name):
 			found[name].DataSize = object.Size
-		case ManifestName(kind, name):
+		case ManifestName(server, name):
 			found[name].Complete, found[name].Written = true, object.Modified
-		case VerifiedName(kind, name):
+		case VerifiedName(server, name):
 			found[name].Verified = true
 		}
 	}

@@ -8,7 +8,7 @@ import (
 type Manifest struct {
 	// Format of this manifest: 1. A runner refuses a later one.
 	Format int        `json:"format"`
-	Kind   ServerKind `json:"kind"`
+	Kind   ServerType `json:"kind"`
 	// Item is the backup's name.
 	Item string `json:"item"`
 	// Time when the backup was started.

@@ -18,13 +18,13 @@ import (
 //	<prefix>/<namespace>/<name>/<item>.<etcd|redis>.json      manifest: written after the data; without it there is no backup
 //	<prefix>/<namespace>/<name>/<item>.<etcd|redis>.verified  empty: written once a server was started from the backup
 
-// ServerKind says which kind of server a backup is of.
-type ServerKind string
+// ServerType says which server a backup is of.
+type ServerType string
 
-// The kinds of servers.
+// The types of servers.
 const (
-	Etcd  ServerKind = "etcd"
-	Redis ServerKind = "redis"
+	Etcd  ServerType = "etcd"
+	Redis ServerType = "redis"
 )
 
 // itemTime is the layout of the start time in an item's name.
@@ -57,23 +57,23 @@ func ItemTime(item string) (time.Time, error) {
 }
 
 // DataName is the name of the item's data within its folder.
-func DataName(kind ServerKind, item string) string { return item + "." + string(kind) + dataSuffix }
+func DataName(server ServerType, item string) string { return item + "." + string(server) + dataSuffix }
 
 // ManifestName is the name of the item's manifest within its folder.
-func ManifestName(kind ServerKind, item string) string {
-	return item + "." + string(kind) + manifestSuffix
+func ManifestName(server ServerType, item string) string {
+	return item + "." + string(server) + manifestSuffix
 }
 
 // VerifiedName is the name of what says that the item was verified, within its folder.
-func VerifiedName(kind ServerKind, item string) string {
-	return item + "." + string(kind) + verifiedSuffix
+func VerifiedName(server ServerType, item string) string {
+	return item + "." + string(server) + verifiedSuffix
 }
 
-// ItemOf reads the item from the name of one of its objects within its folder; it is not ok for an object of another kind or
-// of another program.
-func ItemOf(kind ServerKind, object string) (item string, ok bool) {
+// ItemOf reads the item from the name of one of its objects within its folder; it is not ok for an object of another type of
+// server or of another program.
+func ItemOf(server ServerType, object string) (item string, ok bool) {
 	for _, suffix := range []string{dataSuffix, manifestSuffix, verifiedSuffix} {
-		if item, ok = strings.CutSuffix(object, "."+string(kind)+suffix); ok {
+		if item, ok = strings.CutSuffix(object, "."+string(server)+suffix); ok {
 			_, err := ItemTime(item)
 			return item, err == nil
 		}

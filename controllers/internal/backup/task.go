@@ -52,7 +52,7 @@ const (
 
 // Task is what a runner has to do.
 type Task struct {
-	Kind ServerKind `json:"kind"`
+	Kind ServerType `json:"kind"`
 	// Store as the object has it; its secrets are in StoreSecretDir and StoreCADir, a volume is at StoreDir.
 	Store commonv1.BackupStore `json:"store"`
 	// Folder within the store, as Folder gives it.
@@ -109,11 +109,11 @@ type Source struct {
 
 // FetchTask has the backup of a reference fetched, for a server of that version. namespace is that of the object which has the
 // reference. fetched is the item that an earlier pod has fetched, if any: another pod must not choose another.
-func FetchTask(kind ServerKind, from commonv1.BackupReference, namespace, fetched, version string) Task {
+func FetchTask(server ServerType, from commonv1.BackupReference, namespace, fetched, version string) Task {
 	choice := &Choice{AllowUnverified: from.AllowUnverified, Source: from.Source} // also of one that is named
 	if from.Before != nil {
 		choice.Before = from.Before.Time
 	}
-	return Task{Kind: kind, Store: from.Store, Folder: Folder(cmp.Or(from.Namespace, namespace), from.Name),
+	return Task{Kind: server, Store: from.Store, Folder: Folder(cmp.Or(from.Namespace, namespace), from.Name),
 		Item: cmp.Or(fetched, from.Item), Choose: choice, MaxVersion: version}
 }

@@ -13,13 +13,13 @@ import (
 )
 
 // Set sets one condition. Its transition time moves only when its status changes.
-func Set(list *[]metav1.Condition, generation int64, kind string, status bool, reason, message string) {
+func Set(list *[]metav1.Condition, generation int64, conditionType string, status bool, reason, message string) {
 	word := metav1.ConditionFalse
 	if status {
 		word = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(list, metav1.Condition{
-		Type: kind, Status: word, Reason: sanitizeReason(reason), Message: Truncate(message, maxMessage), ObservedGeneration: generation,
+		Type: conditionType, Status: word, Reason: sanitizeReason(reason), Message: Truncate(message, maxMessage), ObservedGeneration: generation,
 	})
 }
 

@@ -90,9 +90,9 @@ func TestARolloutReportsWhatItWaitsFor(t *testing.T) {
 		var list []metav1.Condition
 		SetFromWorkload(&list, 1, c.w)
 		SetDegraded(&list, 1, c.w.PodFailing(list), c.w.Overdue())
-		for kind, want := range c.says {
-			if got := meta.FindStatusCondition(list, kind).Message; got != want {
-				t.Errorf("%s says %q, not %q", kind, got, want)
+		for conditionType, want := range c.says {
+			if got := meta.FindStatusCondition(list, conditionType).Message; got != want {
+				t.Errorf("%s says %q, not %q", conditionType, got, want)
 			}
 		}
 	}
@@ -151,8 +151,8 @@ func TestReadyReportsWhatIsDegraded(t *testing.T) {
 }
 
 func TestTransitions(t *testing.T) {
-	conditionOf := func(kind string, status metav1.ConditionStatus, reason string) []metav1.Condition {
-		return []metav1.Condition{{Type: kind, Status: status, Reason: reason}}
+	conditionOf := func(conditionType string, status metav1.ConditionStatus, reason string) []metav1.Condition {
+		return []metav1.Condition{{Type: conditionType, Status: status, Reason: reason}}
 	}
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	for _, c := range []struct {
@@ -183,21 +183,21 @@ func TestSetPausedChanges(t *testing.T) {
 		t.Errorf("nothing is held back: %v", list)
 	}
 	SetPausedChanges(&list, 2, []string{"Deployment/a", "Service/a"})
-	for _, kind := range []string{ready, progressing} {
-		c := meta.FindStatusCondition(list, kind)
+	for _, conditionType := range []string{ready, progressing} {
+		c := meta.FindStatusCondition(list, conditionType)
 		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != commonv1.ReasonSpecPaused || c.ObservedGeneration != 2 ||
 			c.Message != "spec.paused holds back: Deployment/a, Service/a" {
-			t.Errorf("%s: %+v", kind, c)
+			t.Errorf("%s: %+v", conditionType, c)
 		}
 	}
 }
 
 func TestIsWarning(t *testing.T) {
 	for _, c := range []struct {
-		kind   string
-		status metav1.ConditionStatus
-		reason string
-		bad    bool
+		conditionType string
+		status        metav1.ConditionStatus
+		reason        string
+		bad           bool
 	}{
 		{ready, metav1.ConditionFalse, commonv1.ReasonReplicas, true},
 		{ready, metav1.ConditionTrue, commonv1.ReasonReplicas, false},
@@ -208,8 +208,8 @@ func TestIsWarning(t *testing.T) {
 		{degraded, metav1.ConditionFalse, commonv1.ReasonAsExpected, false},
 		{commonv1.ConditionPaused, metav1.ConditionTrue, commonv1.ReasonSpecPaused, false},
 	} {
-		if got := IsWarning(metav1.Condition{Type: c.kind, Status: c.status, Reason: c.reason}); got != c.bad {
-			t.Errorf("%s %s (%s): bad is %t", c.kind, c.status, c.reason, got)
+		if got := IsWarning(metav1.Condition{Type: c.conditionType, Status: c.status, Reason: c.reason}); got != c.bad {
+			t.Errorf("%s %s (%s): bad is %t", c.conditionType, c.status, c.reason, got)
 		}
 	}
 }
@@ -277,9 +277,9 @@ func expect(t *testing.T, list []metav1.Condition, are map[string]string) {
 	for _, c := range list {
 		got[c.Type] = string(c.Status) + " " + c.Reason
 	}
-	for kind, want := range are {
-		if got[kind] != want {
-			t.Errorf("%s is %q, not %q", kind, got[kind], want)
+	for conditionType, want := range are {
+		if got[conditionType] != want {
+			t.Errorf("%s is %q, not %q", conditionType, got[conditionType], want)
 		}
 	}
 }

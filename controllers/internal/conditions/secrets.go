@@ -17,13 +17,13 @@ func SecretUnusable(field, problem string) *Problem {
 
 // SetSecretUnusable says in a condition of that type that the Secret which a field names is of no use, and what serves until it is
 // fixed. Without such a fallback, an object that is not Available gives this as its reason, too.
-func SetSecretUnusable(list *[]metav1.Condition, generation int64, kind, field, problem, fallback string) {
+func SetSecretUnusable(list *[]metav1.Condition, generation int64, conditionType, field, problem, fallback string) {
 	p := SecretUnusable(field, problem)
 	if fallback != "" {
-		Set(list, generation, kind, false, p.Reason, p.Message+"; until it is fixed "+fallback)
+		Set(list, generation, conditionType, false, p.Reason, p.Message+"; until it is fixed "+fallback)
 		return
 	}
-	Set(list, generation, kind, false, p.Reason, p.Message)
+	Set(list, generation, conditionType, false, p.Reason, p.Message)
 	if !meta.IsStatusConditionTrue(*list, commonv1.ConditionAvailable) {
 		Set(list, generation, commonv1.ConditionAvailable, false, p.Reason, p.Message)
 	}

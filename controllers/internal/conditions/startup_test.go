@@ -19,8 +19,8 @@ func TestFirstStartupWait(t *testing.T) {
 	of := func(statuses ...corev1.ContainerStatus) corev1.PodStatus {
 		return corev1.PodStatus{ContainerStatuses: statuses}
 	}
-	is := func(kind corev1.PodConditionType, s corev1.PodStatus) corev1.PodStatus {
-		s.Conditions = append(s.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue})
+	is := func(conditionType corev1.PodConditionType, s corev1.PodStatus) corev1.PodStatus {
+		s.Conditions = append(s.Conditions, corev1.PodCondition{Type: conditionType, Status: corev1.ConditionTrue})
 		return s
 	}
 	after := func(before, s corev1.PodStatus) corev1.PodStatus {

@@ -194,7 +194,7 @@ func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.
 	if err != nil {
 		return nil, err
 	}
-	c.lastWrites.record(ownerKey, key, lastWrite{version: applied.GetResourceVersion(), hash: hashOf(want),
+	c.lastWrites.noteWrite(ownerKey, key, lastWrite{version: applied.GetResourceVersion(), hash: hashOf(want),
 		generation: applied.GetGeneration()})
 	c.secrets.note(owner, applied)
 	return applied, nil
@@ -224,7 +224,8 @@ func (c *Converger) upToDate(ctx context.Context, owner Object, want *unstructur
 	}
 	done, err = unchanged(want, whole)
 	if done { // until somebody writes it, its content is not read again
-		c.lastWrites.record(ownerKey, key, lastWrite{version: whole.GetResourceVersion(), hash: hashOf(want), generation: whole.GetGeneration()})
+		c.lastWrites.noteWrite(ownerKey, key, lastWrite{version: whole.GetResourceVersion(), hash: hashOf(want),
+			generation: whole.GetGeneration()})
 	}
 	return whole, done, err
 }

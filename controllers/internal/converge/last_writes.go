@@ -30,7 +30,7 @@ type lastWrites struct {
 	byOwner map[types.NamespacedName]map[string]lastWrite
 }
 
-func (l *lastWrites) record(owner types.NamespacedName, child string, k lastWrite) {
+func (l *lastWrites) noteWrite(owner types.NamespacedName, child string, k lastWrite) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.byOwner == nil {

@@ -24,7 +24,7 @@ func TestMemoryKnowsWhatIsOlderThanOurLastWrite(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			var m lastWrites
 			if c.wrote != "" {
-				m.record(owner, ownerItself, lastWrite{version: c.wrote})
+				m.noteWrite(owner, ownerItself, lastWrite{version: c.wrote})
 			}
 			cached := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: c.cached}}
 			if got := m.isStale(owner, ownerItself, cached); got != c.newer {
@@ -40,9 +40,9 @@ func TestMemoryKnowsWhatIsOlderThanOurLastWrite(t *testing.T) {
 func TestMemoryForgetsAnOwnerWhole(t *testing.T) {
 	var m lastWrites
 	owner, other := types.NamespacedName{Name: "a"}, types.NamespacedName{Name: "b"}
-	m.record(owner, ownerItself, lastWrite{version: "1"})
-	m.record(owner, "ConfigMap/a", lastWrite{version: "2"})
-	m.record(other, ownerItself, lastWrite{version: "3"})
+	m.noteWrite(owner, ownerItself, lastWrite{version: "1"})
+	m.noteWrite(owner, "ConfigMap/a", lastWrite{version: "2"})
+	m.noteWrite(other, ownerItself, lastWrite{version: "3"})
 	m.forget(owner)
 	if m.get(owner, ownerItself) != (lastWrite{}) || m.get(owner, "ConfigMap/a") != (lastWrite{}) || len(m.byOwner) != 1 {
 		t.Errorf("left over: %v", m.byOwner)

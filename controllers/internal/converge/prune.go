@@ -141,7 +141,7 @@ func (c *Converger) deleteChild(ctx context.Context, owner Object, key string, c
 		ResourceVersion: ptr.To(child.GetResourceVersion()),
 	}, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	if err == nil {
-		c.lastWrites.record(ownerKey, key, gone)
+		c.lastWrites.noteWrite(ownerKey, key, gone)
 	}
 	return err
 }

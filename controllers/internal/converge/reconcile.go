@@ -102,7 +102,7 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 		if err := c.Status().Patch(ctx, obj, patch, client.FieldOwner(FieldManager)); err != nil {
 			return fmt.Errorf("saving the status: %w", err)
 		}
-		c.lastWrites.record(req.NamespacedName, ownerItself, lastWrite{version: obj.GetResourceVersion()})
+		c.lastWrites.noteWrite(req.NamespacedName, ownerItself, lastWrite{version: obj.GetResourceVersion()})
 		c.emitEvents(obj, *base.GetConditions())
 		base = obj.DeepCopyObject().(T)
 		return nil

@@ -63,7 +63,7 @@ func TestAnObjectOlderThanOurWrite(t *testing.T) {
 				return result
 			}
 			over := &Converger{Client: newFakeClient("10")}
-			over.lastWrites.record(key, ownerItself, lastWrite{version: "10"})
+			over.lastWrites.noteWrite(key, ownerItself, lastWrite{version: "10"})
 			if c.shown {
 				pass(over)
 			}

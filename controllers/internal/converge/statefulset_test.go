@@ -40,7 +40,7 @@ func TestWhichPodsAreOutdated(t *testing.T) {
 			cached := setOf(o)
 			cached.Status.ObservedGeneration, cached.Status.UpdateRevision = c.observed, c.revision
 			converger := &Converger{Client: fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(cached).Build()}
-			converger.lastWrites.record(client.ObjectKeyFromObject(o), childKey("StatefulSet", "a"), lastWrite{generation: c.lastWrite})
+			converger.lastWrites.noteWrite(client.ObjectKeyFromObject(o), childKey("StatefulSet", "a"), lastWrite{generation: c.lastWrite})
 			set, err := converger.GetStatefulSet(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)

@@ -43,8 +43,8 @@ const (
 	Start Step = "removing the pod's gate"
 	// Stop deletes the journaled pod.
 	Stop Step = "stopping the pod"
-	// Record writes down how the attempt ended.
-	Record Step = "recording the result"
+	// Save writes down how the attempt ended.
+	Save Step = "recording the result"
 	// Refuse leaves alone, and reports, a pod of the attempt's name that is not ours or has no gate.
 	Refuse Step = "refusing a pod that is not ours or has no gate"
 )
@@ -55,7 +55,7 @@ func Next(owner metav1.Object, attempt Attempt, pod *corev1.Pod, facts Facts) St
 	case attempt.PodUID == "":
 		return nextWithoutUID(owner, pod, facts)
 	case pod == nil || pod.UID != attempt.PodUID || facts.Ended:
-		return Record
+		return Save
 	case !pod.DeletionTimestamp.IsZero():
 		return Wait
 	case facts.Stop:
@@ -70,7 +70,7 @@ func Next(owner metav1.Object, attempt Attempt, pod *corev1.Pod, facts Facts) St
 func nextWithoutUID(owner metav1.Object, pod *corev1.Pod, facts Facts) Step {
 	switch {
 	case facts.GiveUp:
-		return Record
+		return Save
 	case pod == nil && !facts.MayCreate:
 		return Wait
 	case pod == nil:

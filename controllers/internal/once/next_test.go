@@ -39,10 +39,10 @@ func TestNext(t *testing.T) {
 	}{
 		"it is journaled":                              {journaled, nil, may, Create},
 		"it is journaled, and may not be created":      {journaled, nil, Facts{MayStart: true}, Wait},
-		"it is journaled, and given up":                {journaled, nil, Facts{MayCreate: true, GiveUp: true}, Record},
+		"it is journaled, and given up":                {journaled, nil, Facts{MayCreate: true, GiveUp: true}, Save},
 		"its pod is created":                           {journaled, gatedPod(), may, JournalUID},
 		"its pod is created, and held back":            {journaled, gatedPod(), Facts{}, JournalUID},
-		"its pod is created, and given up":             {journaled, gatedPod(), Facts{GiveUp: true}, Record},
+		"its pod is created, and given up":             {journaled, gatedPod(), Facts{GiveUp: true}, Save},
 		"the pod has no owner":                         {journaled, gatedPod(unowned), may, Refuse},
 		"the pod has no gate":                          {journaled, gatedPod(ungated), may, Refuse},
 		"its pod is deleted before it is adopted":      {journaled, gatedPod(deleting), may, Wait},
@@ -51,15 +51,15 @@ func TestNext(t *testing.T) {
 		"its pod is adopted, and may not start":        {adopted, gatedPod(), Facts{MayCreate: true}, Wait},
 		"its pod is adopted, and given up":             {adopted, gatedPod(), Facts{GiveUp: true, MayStart: true}, Start},
 		"its pod is adopted, and is to stop":           {adopted, gatedPod(), Facts{MayStart: true, Stop: true}, Stop},
-		"its pod is gone":                              {adopted, nil, may, Record},
-		"its pod is replaced by another":               {Attempt{PodName: "pod", PodUID: "2"}, gatedPod(), may, Record},
+		"its pod is gone":                              {adopted, nil, may, Save},
+		"its pod is replaced by another":               {Attempt{PodName: "pod", PodUID: "2"}, gatedPod(), may, Save},
 		"its pod runs":                                 {adopted, gatedPod(ungated), may, Wait},
 		"its pod runs, and is to stop":                 {adopted, gatedPod(ungated), Facts{Stop: true}, Stop},
 		"its pod runs, is to stop, and is deleted":     {adopted, gatedPod(ungated, deleting), Facts{Stop: true}, Wait},
-		"its pod has ended":                            {adopted, gatedPod(ungated), Facts{Ended: true, Stop: true}, Record},
+		"its pod has ended":                            {adopted, gatedPod(ungated), Facts{Ended: true, Stop: true}, Save},
 		"its pod is adopted, has a gate, is deleted":   {adopted, gatedPod(deleting), may, Wait},
 		"an adopted pod whose owner was taken away":    {adopted, gatedPod(unowned), may, Start},
-		"its pod has ended, and is also being deleted": {adopted, gatedPod(deleting), Facts{Ended: true}, Record},
+		"its pod has ended, and is also being deleted": {adopted, gatedPod(deleting), Facts{Ended: true}, Save},
 	} {
 		if got := Next(owner, c.attempt, c.pod, c.facts); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

@@ -10,16 +10,16 @@ import (
 
 // DisruptionBudget returns the only PodDisruptionBudget of a set. Unready pods may be evicted at any time when the
 // kind keeps no state in them.
-func DisruptionBudget(kind, instance string, chosen *commonv1.Disruption,
+func DisruptionBudget(appName, instance string, chosen *commonv1.Disruption,
 	unready policyv1.UnhealthyPodEvictionPolicyType) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 	most := intstr.FromInt32(1)
 	if chosen != nil && chosen.MaxUnavailable != nil {
 		most = *chosen.MaxUnavailable
 	}
 	return policyv1ac.PodDisruptionBudget(instance, "").
-		WithLabels(Labels(kind, instance)).
+		WithLabels(Labels(appName, instance)).
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
 			WithMaxUnavailable(most).
-			WithSelector(LabelSelector(kind, instance)).
+			WithSelector(LabelSelector(appName, instance)).
 			WithUnhealthyPodEvictionPolicy(unready))
 }

@@ -21,13 +21,13 @@ var operatorLabels = map[string]string{LabelName: ManagedBy, "control-plane": "c
 
 // SelectorLabels returns the labels that select the pods of one object. They never change: a workload's selector is
 // immutable.
-func SelectorLabels(kind, instance string) map[string]string {
-	return map[string]string{LabelName: kind, LabelInstance: instance}
+func SelectorLabels(appName, instance string) map[string]string {
+	return map[string]string{LabelName: appName, LabelInstance: instance}
 }
 
 // Labels returns the labels that every child bears.
-func Labels(kind, instance string) map[string]string {
-	return Merge(SelectorLabels(kind, instance), map[string]string{LabelManagedBy: ManagedBy})
+func Labels(appName, instance string) map[string]string {
+	return Merge(SelectorLabels(appName, instance), map[string]string{LabelManagedBy: ManagedBy})
 }
 
 // Merge merges two maps; where both have a key, ours wins.

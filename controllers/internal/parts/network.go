@@ -20,15 +20,15 @@ func OperatorPeer(namespace string) []*networkingv1ac.NetworkPolicyPeerApplyConf
 		WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(operatorLabels))}
 }
 
-// BackupPeer returns the pods that make backups, of the namespace: kind is the value of their label app.kubernetes.io/name.
-func BackupPeer(kind string) *networkingv1ac.NetworkPolicyPeerApplyConfiguration {
+// BackupPeer returns the pods that make backups, of the namespace: appName is the value of their label app.kubernetes.io/name.
+func BackupPeer(appName string) *networkingv1ac.NetworkPolicyPeerApplyConfiguration {
 	return networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().
-		WithMatchLabels(map[string]string{LabelName: kind, LabelManagedBy: ManagedBy}))
+		WithMatchLabels(map[string]string{LabelName: appName, LabelManagedBy: ManagedBy}))
 }
 
 // NetworkPolicy admits the chosen peers, or else the pods of the namespace, and the peers that the kind itself needs. ports
 // are those of the containers.
-func NetworkPolicy(kind, instance string, chosen *commonv1.NetworkPolicy, ports []networkingv1.NetworkPolicyPort,
+func NetworkPolicy(appName, instance string, chosen *commonv1.NetworkPolicy, ports []networkingv1.NetworkPolicyPort,
 	needed ...*networkingv1ac.NetworkPolicyPeerApplyConfiguration) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	rule := networkingv1ac.NetworkPolicyIngressRule().
 		WithFrom(ToApplyConfigs[networkingv1ac.NetworkPolicyPeerApplyConfiguration](chosen.From)...).
@@ -38,10 +38,10 @@ func NetworkPolicy(kind, instance string, chosen *commonv1.NetworkPolicy, ports 
 		rule.WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector()))
 	}
 	spec := networkingv1ac.NetworkPolicySpec().
-		WithPodSelector(LabelSelector(kind, instance)).
+		WithPodSelector(LabelSelector(appName, instance)).
 		WithPolicyTypes(networkingv1.PolicyTypeIngress)
 	if len(ports) > 0 { // a rule without ports would be one for all of them
 		spec.WithIngress(rule)
 	}
-	return networkingv1ac.NetworkPolicy(instance, "").WithLabels(Labels(kind, instance)).WithSpec(spec)
+	return networkingv1ac.NetworkPolicy(instance, "").WithLabels(Labels(appName, instance)).WithSpec(spec)
 }

@@ -17,8 +17,8 @@ type OptionalObject struct {
 }
 
 // NewOptionalObject makes one with our labels; the caller gives it a spec.
-func NewOptionalObject(kind, instance string, of metav1ac.TypeMetaApplyConfiguration, field string) *OptionalObject {
-	meta := metav1ac.ObjectMeta().WithName(instance).WithLabels(Labels(kind, instance))
+func NewOptionalObject(appName, instance string, of metav1ac.TypeMetaApplyConfiguration, field string) *OptionalObject {
+	meta := metav1ac.ObjectMeta().WithName(instance).WithLabels(Labels(appName, instance))
 	return &OptionalObject{TypeMetaApplyConfiguration: of, ObjectMetaApplyConfiguration: meta, Field: field}
 }
 
@@ -42,15 +42,15 @@ func (o *OptionalObject) AskedBy() string { return o.Field }
 var ServiceMonitorType = *metav1ac.TypeMeta().WithAPIVersion("monitoring.coreos.com/v1").WithKind("ServiceMonitor")
 
 // ServiceMonitor makes Prometheus scrape the metrics at path on the Service's port of that name.
-func ServiceMonitor(kind, instance string, chosen *commonv1.ServiceMonitor, port, path string) *OptionalObject {
-	monitor := NewOptionalObject(kind, instance, ServiceMonitorType, "metrics.serviceMonitor")
+func ServiceMonitor(appName, instance string, chosen *commonv1.ServiceMonitor, port, path string) *OptionalObject {
+	monitor := NewOptionalObject(appName, instance, ServiceMonitorType, "metrics.serviceMonitor")
 	monitor.Labels = Merge(chosen.Labels, monitor.Labels)
 	endpoint := map[string]any{"port": port, "path": path}
 	if chosen.Interval != "" {
 		endpoint["interval"] = chosen.Interval
 	}
 	selector := map[string]any{}
-	for key, value := range SelectorLabels(kind, instance) {
+	for key, value := range SelectorLabels(appName, instance) {
 		selector[key] = value
 	}
 	monitor.Spec = map[string]any{

@@ -38,10 +38,10 @@ func ToApplyConfigs[T, V any](values []V) []*T {
 
 // PodTemplate returns a pod template of the kind, with the user's options around our labels and without a service
 // account token. The caller adds the containers.
-func PodTemplate(kind, instance string, options commonv1.PodOptions) *corev1ac.PodTemplateSpecApplyConfiguration {
+func PodTemplate(appName, instance string, options commonv1.PodOptions) *corev1ac.PodTemplateSpecApplyConfiguration {
 	template := corev1ac.PodTemplateSpec().
-		WithLabels(Merge(options.PodLabels, Labels(kind, instance))).
-		WithSpec(PodSpec(kind, instance, options))
+		WithLabels(Merge(options.PodLabels, Labels(appName, instance))).
+		WithSpec(PodSpec(appName, instance, options))
 	if len(options.PodAnnotations) > 0 {
 		template.WithAnnotations(options.PodAnnotations)
 	}
@@ -49,13 +49,13 @@ func PodTemplate(kind, instance string, options commonv1.PodOptions) *corev1ac.P
 }
 
 // PodSpec returns the pod of a PodTemplate alone, for kinds that make bare pods.
-func PodSpec(kind, instance string, options commonv1.PodOptions) *corev1ac.PodSpecApplyConfiguration {
+func PodSpec(appName, instance string, options commonv1.PodOptions) *corev1ac.PodSpecApplyConfiguration {
 	pod := corev1ac.PodSpec().
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
 		WithTolerations(ToApplyConfigs[corev1ac.TolerationApplyConfiguration](options.Tolerations)...).
 		WithImagePullSecrets(ToApplyConfigs[corev1ac.LocalObjectReferenceApplyConfiguration](options.ImagePullSecrets)...).
-		WithTopologySpreadConstraints(topologySpread(kind, instance, options.TopologySpreadConstraints)...)
+		WithTopologySpreadConstraints(topologySpread(appName, instance, options.TopologySpreadConstraints)...)
 	if len(options.NodeSelector) > 0 {
 		pod.WithNodeSelector(options.NodeSelector)
 	}
@@ -97,7 +97,7 @@ func WithPreStopSleep(container *corev1ac.ContainerApplyConfiguration, seconds i
 }
 
 // topologySpread returns the user's constraints, or a soft spread over hosts and zones.
-func topologySpread(kind, instance string,
+func topologySpread(appName, instance string,
 	chosen []corev1.TopologySpreadConstraint) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	if len(chosen) > 0 {
 		return ToApplyConfigs[corev1ac.TopologySpreadConstraintApplyConfiguration](chosen)
@@ -107,19 +107,19 @@ func topologySpread(kind, instance string,
 			WithMaxSkew(1).
 			WithTopologyKey(key).
 			WithWhenUnsatisfiable(corev1.ScheduleAnyway).
-			WithLabelSelector(LabelSelector(kind, instance))
+			WithLabelSelector(LabelSelector(appName, instance))
 	}
 	return []*corev1ac.TopologySpreadConstraintApplyConfiguration{soft(corev1.LabelHostname), soft(corev1.LabelTopologyZone)}
 }
 
 // LabelSelector returns the label selector of one object's pods.
-func LabelSelector(kind, instance string) *metav1ac.LabelSelectorApplyConfiguration {
-	return metav1ac.LabelSelector().WithMatchLabels(SelectorLabels(kind, instance))
+func LabelSelector(appName, instance string) *metav1ac.LabelSelectorApplyConfiguration {
+	return metav1ac.LabelSelector().WithMatchLabels(SelectorLabels(appName, instance))
 }
 
 // SelectorString returns SelectorLabels as the scale subresource wants them: in one line.
-func SelectorString(kind, instance string) string {
-	return metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: SelectorLabels(kind, instance)})
+func SelectorString(appName, instance string) string {
+	return metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: SelectorLabels(appName, instance)})
 }
 
 // RunningImage returns the image of the named container, or the default when there is none: an operator that brings a

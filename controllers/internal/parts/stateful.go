@@ -20,14 +20,15 @@ func WithRestartedAt(template *corev1ac.PodTemplateSpecApplyConfiguration, resta
 
 // ClaimTemplate returns the template of the claims of one volume, which one pod at a time writes. Without a class it is of the
 // cluster's default class.
-func ClaimTemplate(kind, instance, volume string, size resource.Quantity, class *string) *corev1ac.PersistentVolumeClaimApplyConfiguration {
+func ClaimTemplate(appName, instance, volume string, size resource.Quantity,
+	class *string) *corev1ac.PersistentVolumeClaimApplyConfiguration {
 	spec := corev1ac.PersistentVolumeClaimSpec().
 		WithAccessModes(corev1.ReadWriteOnce).
 		WithResources(corev1ac.VolumeResourceRequirements().WithRequests(corev1.ResourceList{corev1.ResourceStorage: size}))
 	if class != nil {
 		spec.WithStorageClassName(*class)
 	}
-	claim := corev1ac.PersistentVolumeClaim(volume, "").WithLabels(Labels(kind, instance)).WithSpec(spec)
+	claim := corev1ac.PersistentVolumeClaim(volume, "").WithLabels(Labels(appName, instance)).WithSpec(spec)
 	claim.APIVersion, claim.Kind = nil, nil // the server does not keep them within another object
 	return claim
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
-func inPEM(kind string, der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+func inPEM(blockType string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: blockType, Bytes: der})
 }
 
 // keyWithoutCRT is a real RSA key that lacks its CRT values.

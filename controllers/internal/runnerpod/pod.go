@@ -104,13 +104,13 @@ func Volumes(store commonv1.BackupStore) []*corev1ac.VolumeApplyConfiguration {
 
 // SecretVolume returns a volume with only these keys of a Secret. The pod waits for the needed ones; the others may be missing.
 func SecretVolume(volume, secret string, needed []string, others ...string) *corev1ac.VolumeApplyConfiguration {
-	sources := corev1ac.ProjectedVolumeSource().WithDefaultMode(0o440).WithSources(keysOf(secret, needed))
+	projected := corev1ac.ProjectedVolumeSource().WithDefaultMode(0o440).WithSources(keysOf(secret, needed))
 	if len(others) > 0 {
 		optional := keysOf(secret, others)
 		optional.Secret.WithOptional(true)
-		sources.WithSources(optional)
+		projected.WithSources(optional)
 	}
-	return corev1ac.Volume().WithName(volume).WithProjected(sources)
+	return corev1ac.Volume().WithName(volume).WithProjected(projected)
 }
 
 func keysOf(secret string, keys []string) *corev1ac.VolumeProjectionApplyConfiguration {

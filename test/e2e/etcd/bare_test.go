@@ -50,8 +50,8 @@ func newBare(t *testing.T) *bare {
 	if _, _, err := b.heals(t.Context(), bareSize, atOnce, 0); err != nil {
 		t.Fatal(err)
 	}
-	set := client.NewSet(identity.NewIDProvider(), time.Now())
-	made, err := newClients(set, b.endpoints(bareSize), b.serviceEndpoint())
+	clientSet := client.NewSet(identity.NewIDProvider(), time.Now())
+	made, err := newClients(clientSet, b.endpoints(bareSize), b.serviceEndpoint())
 	if err != nil {
 		t.Fatal(err)
 	}

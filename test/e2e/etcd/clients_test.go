@@ -235,7 +235,7 @@ func every(ctx context.Context, pause time.Duration, f func()) {
 
 // clients use one cluster, and the replies that they get are recorded.
 type clients struct {
-	set          *client.ClientSet
+	clientSet    *client.ClientSet
 	first        *client.RecordingClient
 	all, service *writer
 	stop         func()
@@ -245,15 +245,15 @@ type clients struct {
 }
 
 // newClients are a writer, mixed clients and a watch that know all members, and a writer that knows the Service.
-func newClients(set *client.ClientSet, members, service []string) (*clients, error) {
-	c := &clients{set: set}
+func newClients(clientSet *client.ClientSet, members, service []string) (*clients, error) {
+	c := &clients{clientSet: clientSet}
 	var failed error
 	dial := func(endpoints []string) *client.RecordingClient {
-		made, err := set.NewClient(endpoints)
+		made, err := clientSet.NewClient(endpoints)
 		failed = errors.Join(failed, err)
 		return made
 	}
-	ids := set.IdentityProvider()
+	ids := clientSet.IdentityProvider()
 	c.first, c.watching = dial(members), dial(members)
 	c.all = &writer{client: dial(members), ids: ids, key: keyPrefix + "all", pause: writePause}
 	c.service = &writer{client: dial(service), ids: ids, key: keyPrefix + "service", pause: writePauseOfService}
@@ -306,14 +306,14 @@ func (c *clients) close() {
 	if c.stop != nil {
 		c.stop()
 	}
-	c.set.Close()
+	c.clientSet.Close()
 }
 
 // end all requests with a write and a read that succeed, and return the revision of that write.
 func (c *clients) end(ctx context.Context) (revision int64, err error) {
 	c.stop()
 	err = poll(ctx, func(ctx context.Context) error {
-		reply, err := c.first.Put(ctx, keyPrefix+"last", fmt.Sprint(c.set.IdentityProvider().NewRequestID()))
+		reply, err := c.first.Put(ctx, keyPrefix+"last", fmt.Sprint(c.clientSet.IdentityProvider().NewRequestID()))
 		if err == nil {
 			revision = reply.Header.Revision
 		}

@@ -139,7 +139,7 @@ func (h *history) conclude(ctx context.Context, t *testing.T) error {
 	var has []map[write]bool
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		m := members[name]
-		reader, err := h.clients.set.NewClient([]string{fmt.Sprintf("http://%s:%d", m.pod.Status.PodIP, clientPort)})
+		reader, err := h.clients.clientSet.NewClient([]string{fmt.Sprintf("http://%s:%d", m.pod.Status.PodIP, clientPort)})
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (h *history) conclude(ctx context.Context, t *testing.T) error {
 	for i := range dirs {
 		dirs[i] = filepath.Dir(dirs[i])
 	}
-	reports := h.clients.set.Reports()
+	reports := h.clients.clientSet.Reports()
 	h.record.Acknowledged, h.record.Lost = lost(reports, has)
 	start := time.Now()
 	if err := judge(t, reports, dirs); err != nil {

@@ -64,8 +64,8 @@ func correctHistory(t *testing.T) (dir string, reports []report.ClientReport, ha
 	address, dir, stop := startEtcd(t)
 	endpoints := []string{"http://" + address}
 	ids := identity.NewIDProvider()
-	set := client.NewSet(ids, time.Now())
-	clients, err := newClients(set, endpoints, endpoints)
+	clientSet := client.NewSet(ids, time.Now())
+	clients, err := newClients(clientSet, endpoints, endpoints)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,14 +79,14 @@ func correctHistory(t *testing.T) (dir string, reports []report.ClientReport, ha
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader, err := set.NewClient(endpoints)
+	reader, err := clientSet.NewClient(endpoints)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if has, err = allWrites(t.Context(), reader, upTo); err != nil {
 		t.Fatal(err)
 	}
-	reports = set.Reports()
+	reports = clientSet.Reports()
 	stop()
 	return dir, reports, has
 }

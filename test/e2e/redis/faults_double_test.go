@@ -17,7 +17,7 @@ import (
 )
 
 // killTwice kills the master, and the next one before the first is back.
-func killTwice(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
+func killTwice(ctx context.Context, s *subject, master corev1.Pod, _ int) (func() error, error) {
 	if err := fault.Kill(master.UID, program); err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func killTwice(ctx context.Context, s *set, master corev1.Pod, _ int) (func() er
 
 // killAfterReplicaLoss kills a master that has lost a replica without a word, cut off and deleted
 // by force, as soon as that one is counted out: its successor has not caught up yet.
-func killAfterReplicaLoss(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
+func killAfterReplicaLoss(ctx context.Context, s *subject, master corev1.Pod, _ int) (func() error, error) {
 	pods, err := s.pods(ctx)
 	i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.UID != master.UID })
 	if err != nil || i < 0 {
@@ -51,7 +51,7 @@ func killAfterReplicaLoss(ctx context.Context, s *set, master corev1.Pod, _ int)
 }
 
 // counted is true while a pod's process may have confirmed writes.
-func (s *set) counted(ctx context.Context, pod types.UID) (bool, error) {
+func (s *subject) counted(ctx context.Context, pod types.UID) (bool, error) {
 	err := k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), s.Redis)
 	return slices.ContainsFunc(s.Status.Replication.SyncSet, func(p cachev1alpha1.RedisProcess) bool { return p.PodUID == pod }), err
 }

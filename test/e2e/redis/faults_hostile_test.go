@@ -27,7 +27,7 @@ const (
 )
 
 // addHostileServers gives the managers, in another namespace, one server of each sort that lies, stalls or floods.
-func addHostileServers(ctx context.Context, s *set) error {
+func addHostileServers(ctx context.Context, s *subject) error {
 	if s.hasHostileServers {
 		return nil
 	}

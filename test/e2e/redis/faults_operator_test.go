@@ -16,7 +16,7 @@ import (
 )
 
 // killWithLeader kills the operator's leader at another moment of the failover each time.
-func killWithLeader(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
+func killWithLeader(ctx context.Context, _ *subject, master corev1.Pod, n int) (func() error, error) {
 	leader, err := cluster.LeaderPod(ctx, k8s)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func killWithLeader(ctx context.Context, _ *set, master corev1.Pod, n int) (func
 // killWhileLeaderSuspended stops the operator's leader at another moment of the failover each
 // time. It wakes long after another has taken over, must do no harm, and ends: until it has, there is
 // no server to follow the one that leads now.
-func killWhileLeaderSuspended(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
+func killWhileLeaderSuspended(ctx context.Context, _ *subject, master corev1.Pod, n int) (func() error, error) {
 	leader, err := cluster.LeaderPod(ctx, k8s)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func managers(ctx context.Context) (map[types.UID]int32, error) {
 }
 
 // killWithoutAPIServer kills while nothing can be written down.
-func killWithoutAPIServer(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+func killWithoutAPIServer(_ context.Context, _ *subject, master corev1.Pod, _ int) (func() error, error) {
 	server, err := cluster.APIServer()
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func killWithoutAPIServer(_ context.Context, _ *set, master corev1.Pod, _ int) (
 }
 
 // killRefused kills while most of what the operator writes is refused.
-func killRefused(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
+func killRefused(ctx context.Context, s *subject, master corev1.Pod, _ int) (func() error, error) {
 	undo, err := fault.RefuseWrites(ctx, k8s, master.Status.HostIP, cluster.OperatorUser, s.Namespace)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func killRefused(ctx context.Context, s *set, master corev1.Pod, _ int) (func() 
 
 // killWithoutOperator kills every server while applications write and no operator runs.
 // The one that comes then knows only what was written down before it.
-func killWithoutOperator(ctx context.Context, s *set, master corev1.Pod, n int) (func() error, error) {
+func killWithoutOperator(ctx context.Context, s *subject, master corev1.Pod, n int) (func() error, error) {
 	back, err := cluster.Dismiss(ctx, k8s)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func killWithoutOperator(ctx context.Context, s *set, master corev1.Pod, n int) 
 // forgetFailover puts the cluster's etcd back to what it held before a failover. The
 // servers and their clients have continued and know nothing of it, but for the master
 // that is recorded again: it has not heard the latest writes.
-func forgetFailover(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
+func forgetFailover(ctx context.Context, s *subject, master corev1.Pod, _ int) (func() error, error) {
 	before := filepath.Join(GinkgoT().TempDir(), "etcd.db")
 	if err := cluster.Snapshot(ctx, before); err != nil {
 		return nil, err

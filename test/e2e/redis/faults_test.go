@@ -18,28 +18,28 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
-// faultRow is one way in which a set is harmed.
+// faultRow is one way in which a Redis is harmed.
 type faultRow struct {
 	name       string
 	runs, long int   // how often, and how often in a long report; 0 unless it is asked for by name
-	size       int32 // of the set; 3 at least
+	size       int32 // of the Redis; 3 at least
 	storage    bool
 	small      bool // disks that can be filled up
-	own        bool // set, which no other row has harmed before or harms after
-	everywhere bool // what it breaks is every set's: no other row runs meanwhile
-	alone      bool // with its own set: those of other rows are removed first
+	own        bool // Redis, which no other row has harmed before or harms after
+	everywhere bool // what it breaks is every Redis': no other row runs meanwhile
+	alone      bool // with its own Redis: those of other rows are removed first
 	moves      bool // another master is due
 	planned    bool // nothing at all may be lost, not even what was never confirmed
 	// lasts until it is undone, and in a long report; zero where nothing is to undo.
 	lasts, lastsLong time.Duration
-	// prepare the set for this run.
-	prepare func(ctx context.Context, s *set) error
+	// prepare the Redis for this run.
+	prepare func(ctx context.Context, s *subject) error
 	inject  injectFunc
 }
 
-// injectFunc harms the set and gives the way to end it, if there is one. n counts
+// injectFunc harms the Redis and gives the way to end it, if there is one. n counts
 // the runs.
-type injectFunc func(ctx context.Context, s *set, master corev1.Pod, n int) (undo func() error, err error)
+type injectFunc func(ctx context.Context, s *subject, master corev1.Pod, n int) (undo func() error, err error)
 
 // usualKill and attackedKill come first: the one shows how much longer the other takes.
 var (
@@ -79,7 +79,7 @@ var faultRows = []faultRow{
 	{name: "master cut off from the operator", runs: 0, long: 5, lasts: 10 * time.Second, inject: cut(operators)},
 	{name: "master cut off from its replicas", runs: 1, long: 5, moves: true, lasts: 10 * time.Second, lastsLong: time.Minute,
 		inject: cut(replicas)},
-	{name: "master cut off from the clients", runs: 0, long: 5, lasts: 3 * time.Second, inject: cut(node)},
+	{name: "master cut off from the clients", runs: 0, long: 5, lasts: 3 * time.Second, inject: cut(kubernetesNode)},
 	{name: "every core busy", everywhere: true, runs: 0, long: 1, lasts: 15 * time.Second, lastsLong: 10 * time.Minute, inject: starve},
 	{name: "switchover by annotation", runs: 2, long: 20, moves: true, planned: true, inject: switchOver},
 	{name: "scaled from 5 to 2, the master at ordinal 4", runs: 1, long: 5, moves: true, planned: true, own: true, size: 5, prepare: widen,
@@ -87,13 +87,13 @@ var faultRows = []faultRow{
 	{name: "rolling restart", runs: 1, long: 5, moves: true, planned: true, inject: restart},
 }
 
-func kill(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+func kill(_ context.Context, _ *subject, master corev1.Pod, _ int) (func() error, error) {
 	return nil, fault.Kill(master.UID, program)
 }
 
 // killAmidChurn kills while kube-proxy always has another change to make, at another moment of
 // its second each time.
-func killAmidChurn(ctx context.Context, s *set, master corev1.Pod, n int) (func() error, error) {
+func killAmidChurn(ctx context.Context, s *subject, master corev1.Pod, n int) (func() error, error) {
 	stop, err := fault.Churn(ctx, k8s, s.Namespace, 300*time.Millisecond)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func killAmidChurn(ctx context.Context, s *set, master corev1.Pod, n int) (func(
 	return nil, stop()
 }
 
-func killAll(ctx context.Context, s *set, _ corev1.Pod, _ int) (func() error, error) {
+func killAll(ctx context.Context, s *subject, _ corev1.Pod, _ int) (func() error, error) {
 	pods, err := s.pods(ctx)
 	for _, pod := range pods {
 		err = errors.Join(err, fault.Kill(pod.UID, program))
@@ -114,37 +114,37 @@ func killAll(ctx context.Context, s *set, _ corev1.Pod, _ int) (func() error, er
 	return nil, err
 }
 
-func starve(ctx context.Context, _ *set, _ corev1.Pod, _ int) (func() error, error) {
+func starve(ctx context.Context, _ *subject, _ corev1.Pod, _ int) (func() error, error) {
 	return fault.Starve(ctx, 15*time.Minute)
 }
 
-func hang(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+func hang(_ context.Context, _ *subject, master corev1.Pod, _ int) (func() error, error) {
 	return fault.Hang(master.UID, program)
 }
 
 func remove(options ...client.DeleteOption) injectFunc {
-	return func(ctx context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+	return func(ctx context.Context, _ *subject, master corev1.Pod, _ int) (func() error, error) {
 		return nil, k8s.Delete(ctx, &master, options...)
 	}
 }
 
-func empty(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+func empty(_ context.Context, _ *subject, master corev1.Pod, _ int) (func() error, error) {
 	return nil, fault.WipeDisk(master.UID, program, "/data")
 }
 
 // fill the master's disk up.
-func fill(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+func fill(_ context.Context, _ *subject, master corev1.Pod, _ int) (func() error, error) {
 	return fault.FillDisk(master.UID, program, "/data", smallDisk)
 }
 
 // cutShort takes some twenty writes from the file.
-func cutShort(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+func cutShort(_ context.Context, _ *subject, master corev1.Pod, _ int) (func() error, error) {
 	return nil, fault.TruncateFile(master.UID, program, "/data/appendonlydir/*.incr.aof", 1000)
 }
 
 // cut the master off from those that whom names; from everybody when it names none.
-func cut(whom func(context.Context, *set, corev1.Pod) ([]string, error)) injectFunc {
-	return func(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
+func cut(whom func(context.Context, *subject, corev1.Pod) ([]string, error)) injectFunc {
+	return func(ctx context.Context, s *subject, master corev1.Pod, _ int) (func() error, error) {
 		peers, err := whom(ctx, s, master)
 		if err != nil {
 			return nil, err
@@ -153,35 +153,35 @@ func cut(whom func(context.Context, *set, corev1.Pod) ([]string, error)) injectF
 	}
 }
 
-func none(context.Context, *set, corev1.Pod) ([]string, error) { return nil, nil }
+func none(context.Context, *subject, corev1.Pod) ([]string, error) { return nil, nil }
 
-func operators(ctx context.Context, _ *set, _ corev1.Pod) ([]string, error) {
+func operators(ctx context.Context, _ *subject, _ corev1.Pod) ([]string, error) {
 	pods, err := cluster.Operators(ctx, k8s)
 	return addresses(pods), err
 }
 
-func replicas(ctx context.Context, s *set, master corev1.Pod) ([]string, error) {
+func replicas(ctx context.Context, s *subject, master corev1.Pod) ([]string, error) {
 	return s.others(ctx, master)
 }
 
-// node is where the clients of this report are.
-func node(_ context.Context, _ *set, master corev1.Pod) ([]string, error) {
+// kubernetesNode is where the clients of this report are.
+func kubernetesNode(_ context.Context, _ *subject, master corev1.Pod) ([]string, error) {
 	return []string{master.Status.HostIP}, nil
 }
 
 // restart all pods as kubectl rollout restart does.
-func restart(ctx context.Context, s *set, _ corev1.Pod, _ int) (func() error, error) {
-	var nodes appsv1.StatefulSet
-	if err := k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), &nodes); err != nil {
+func restart(ctx context.Context, s *subject, _ corev1.Pod, _ int) (func() error, error) {
+	var statefulSet appsv1.StatefulSet
+	if err := k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), &statefulSet); err != nil {
 		return nil, err
 	}
-	before := nodes.DeepCopy()
-	nodes.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = time.Now().Format(time.RFC3339)
-	return nil, k8s.Patch(ctx, &nodes, client.MergeFrom(before))
+	before := statefulSet.DeepCopy()
+	statefulSet.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = time.Now().Format(time.RFC3339)
+	return nil, k8s.Patch(ctx, &statefulSet, client.MergeFrom(before))
 }
 
 // switchOver to another pod, as a human asks for it.
-func switchOver(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
+func switchOver(ctx context.Context, s *subject, master corev1.Pod, _ int) (func() error, error) {
 	pods, err := s.pods(ctx)
 	i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.UID != master.UID })
 	if err != nil || i < 0 {
@@ -190,8 +190,8 @@ func switchOver(ctx context.Context, s *set, master corev1.Pod, _ int) (func() e
 	return nil, s.edit(ctx, func(r *cachev1alpha1.Redis) { requestSwitchover(r, pods[i].Name) })
 }
 
-// widen the set to five nodes and make the last of them master.
-func widen(ctx context.Context, s *set) error {
+// widen the Redis to five nodes and make the last of them master.
+func widen(ctx context.Context, s *subject) error {
 	const last = 4
 	five := func(r *cachev1alpha1.Redis) { r.Spec.Size = ptr.To[int32](last + 1) }
 	if err := s.edit(ctx, five); err != nil {
@@ -212,7 +212,7 @@ func widen(ctx context.Context, s *set) error {
 }
 
 // shrink it to two.
-func shrink(ctx context.Context, s *set, _ corev1.Pod, _ int) (func() error, error) {
+func shrink(ctx context.Context, s *subject, _ corev1.Pod, _ int) (func() error, error) {
 	return nil, s.edit(ctx, func(r *cachev1alpha1.Redis) { r.Spec.Size = ptr.To[int32](2) })
 }
 

@@ -55,7 +55,7 @@ var _ = ReportAfterSuite("the report", func(report Report) {
 	}
 })
 
-// timeForFault is what one may take at most, and the set after it.
+// timeForFault is what one may take at most, and the Redis after it.
 const timeForFault = 90 * time.Second
 
 // scaled is a row as this report has it: a short one or a long one.
@@ -110,7 +110,7 @@ func rowsOf(report Report) ([]fault.Row, error) {
 // injectAll runs one sitting of a fault, then counts what is lost.
 func injectAll(ctx context.Context, f faultRow, times int, row *fault.Row) {
 	GinkgoHelper()
-	s, leave := shareSet(ctx, f, times)
+	s, leave := shareSubject(ctx, f, times)
 	DeferCleanup(func() {
 		if CurrentSpecReport().Failed() {
 			GinkgoWriter.Println("--- the servers, by their own words\n" + strings.Join(s.servers.Timeline(), "\n"))
@@ -132,7 +132,7 @@ func injectAll(ctx context.Context, f faultRow, times int, row *fault.Row) {
 }
 
 // inject a fault once.
-func (s *set) inject(ctx context.Context, f faultRow, n int) fault.Run {
+func (s *subject) inject(ctx context.Context, f faultRow, n int) fault.Run {
 	GinkgoHelper()
 	s.waitUntilHealed(ctx)
 	if f.prepare != nil {
@@ -178,7 +178,7 @@ func (s *set) inject(ctx context.Context, f faultRow, n int) fault.Run {
 }
 
 // stages of a single change of the master, by the operator's own record.
-func (s *set) stages(epoch int64, struck time.Time, outage fault.Gap) *fault.Stages {
+func (s *subject) stages(epoch int64, struck time.Time, outage fault.Gap) *fault.Stages {
 	change := s.Status.LastFailover
 	if s.Status.Epoch != epoch+1 || change == nil || change.Epoch != s.Status.Epoch || change.PromotedAt == nil || change.RoutedAt == nil {
 		return nil
@@ -192,7 +192,7 @@ func (s *set) stages(epoch int64, struck time.Time, outage fault.Gap) *fault.Sta
 }
 
 // lost reads back what was confirmed to a writer.
-func (s *set) lost(ctx context.Context, w *fault.Writer) (missing []string) {
+func (s *subject) lost(ctx context.Context, w *fault.Writer) (missing []string) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) (err error) {
 		missing, err = w.Lost(ctx)

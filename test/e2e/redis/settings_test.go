@@ -17,7 +17,7 @@ import (
 
 var _ = Describe("A Redis whose settings change under a writer", func() {
 	It("replaces no pod and fails no operation", func(ctx SpecContext) {
-		s := newSet(ctx, faultRow{storage: true})
+		s := newSubject(ctx, faultRow{storage: true})
 		s.waitUntilHealed(ctx)
 		before, failures, written := s.processes(ctx), s.refusals(), s.confirming.Written()
 		Expect(s.edit(ctx, func(r *cachev1alpha1.Redis) {
@@ -40,7 +40,7 @@ var _ = Describe("A Redis whose settings change under a writer", func() {
 	}, SpecTimeout(5*time.Minute))
 
 	It("from RDB to AOF keeps its data when every server is killed", func(ctx SpecContext) {
-		s := newSet(ctx, faultRow{storage: true})
+		s := newSubject(ctx, faultRow{storage: true})
 		for _, mode := range []cachev1alpha1.RedisPersistenceMode{cachev1alpha1.RedisPersistRDB, cachev1alpha1.RedisPersistAOF} {
 			Expect(s.edit(ctx, func(r *cachev1alpha1.Redis) {
 				r.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: mode, AppendFsync: "everysec"}
@@ -63,9 +63,9 @@ var _ = Describe("A Redis whose settings change under a writer", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// settled is nil when the set is robust and its servers run with what this
+// settled is nil when the Redis is robust and its servers run with what this
 // generation says.
-func (s *set) settled(ctx context.Context) error {
+func (s *subject) settled(ctx context.Context) error {
 	if err := s.robust(ctx, 0); err != nil {
 		return err
 	}
@@ -77,12 +77,12 @@ func (s *set) settled(ctx context.Context) error {
 }
 
 // refusals of both writers.
-func (s *set) refusals() []map[string]int {
+func (s *subject) refusals() []map[string]int {
 	return []map[string]int{s.confirming.Refusals(), s.plain.Refusals()}
 }
 
 // processes that run, by the UIDs of their pods and how often each was started.
-func (s *set) processes(ctx context.Context) map[types.UID]int32 {
+func (s *subject) processes(ctx context.Context) map[types.UID]int32 {
 	GinkgoHelper()
 	pods, err := s.pods(ctx)
 	Expect(err).NotTo(HaveOccurred())

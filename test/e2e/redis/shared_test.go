@@ -13,8 +13,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 )
 
-// sitting is how many faults one set takes before the next is made: no watch grows old, and some
-// faults find a set that is new.
+// sitting is how many faults one Redis takes before the next is made: no watch grows old, and some
+// faults find a Redis that is new.
 const sitting = 20
 
 // sharedRedis is a Redis that one row after the other harms. Each finds it whole: a row starts
@@ -27,15 +27,15 @@ type sharedRedis struct {
 // whole are those that a row has left whole, without and with volumes.
 var whole = map[bool]*sharedRedis{}
 
-// shareSet gives a row a set for so many faults, and the way to leave it to the next row. When the
+// shareSubject gives a row a Redis for so many faults, and the way to leave it to the next row. When the
 // spec fails, no other spec gets it.
-func shareSet(ctx context.Context, f faultRow, times int) (s *set, leave func(context.Context) error) {
+func shareSubject(ctx context.Context, f faultRow, times int) (s *subject, leave func(context.Context) error) {
 	GinkgoHelper()
 	if f.alone {
 		discardShared(ctx)
 	}
 	if f.own {
-		s = newSet(ctx, f)
+		s = newSubject(ctx, f)
 		return s, func(ctx context.Context) error { return discard(ctx, s.Namespace) }
 	}
 	r := whole[f.storage]

@@ -1,12 +1,12 @@
 // Package redis breaks Redis on a real cluster, fault by fault, while an
 // application writes, and reports what the application noticed.
 //
-// It needs KUBECONFIG, a deployed operator, and a node that is this machine, as
+// It needs KUBECONFIG, a deployed operator, and a Kubernetes node that is this machine, as
 // hack/cluster makes it. With LONG set there are hundreds of faults instead of
 // some; rows with runs: 0 are left out of a short report, unless FOCUS names them.
 // REPORT names a file for the report.
 //
-// Specs run in three processes, each with its sets, but for those that break what all sets share.
+// Specs run in three processes, each with its Redis objects, but for those that break what all of these share.
 // Figures to quote come from a long report, which has one process: nothing else happens meanwhile.
 package redis
 
@@ -25,7 +25,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 )
 
-// eventuallyTimeout is how long a set may take to be whole again.
+// eventuallyTimeout is how long a Redis may take to be whole again.
 const eventuallyTimeout = 3 * time.Minute
 
 var (

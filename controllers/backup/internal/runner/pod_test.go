@@ -77,7 +77,7 @@ func newPodOn(t *testing.T, spec commonv1.BackupStore, places store.Places) *pod
 	p.store = &datedStore{opened, p, map[string]time.Time{}}
 	p.Environment = Environment{
 		Open: func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
-		Servers: map[backup.ServerKind]Server{backup.Etcd: {Dump: p.dump, Check: p.inspect,
+		Servers: map[backup.ServerType]Server{backup.Etcd: {Dump: p.dump, Check: p.inspect,
 			RequiresLogin: func(string) (bool, error) { return p.requiresLogin, nil }, Verify: p.check}},
 		Clock:   clocktesting.NewFakePassiveClock(today.Add(time.Minute)),
 		Scratch: t.TempDir(), TerminationLog: filepath.Join(t.TempDir(), "termination-log"),

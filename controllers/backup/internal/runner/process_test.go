@@ -62,7 +62,7 @@ func child(text string) int {
 	debug.SetMemoryLimit(MemoryLimit)
 	code := Main(os.Args[1:], Environment{
 		Open:    func(spec commonv1.BackupStore) (store.Store, error) { return store.Open(spec, config.Places) },
-		Servers: map[backup.ServerKind]Server{backup.Etcd: {Dump: config.dump}},
+		Servers: map[backup.ServerType]Server{backup.Etcd: {Dump: config.dump}},
 		Clock:   clock.RealClock{}, Scratch: config.Dir, TerminationLog: filepath.Join(config.Dir, "termination-log"),
 	})
 	status, err := os.ReadFile("/proc/self/status")

@@ -39,7 +39,7 @@ type Server struct {
 // Environment is what a runner finds around it.
 type Environment struct {
 	Open    func(commonv1.BackupStore) (store.Store, error)
-	Servers map[backup.ServerKind]Server
+	Servers map[backup.ServerType]Server
 	Clock   clock.PassiveClock
 	// Scratch is the folder that the containers of a pod share; Credentials has the files of the source's Secrets.
 	Scratch, Credentials string
@@ -51,7 +51,7 @@ type Environment struct {
 func InPod() Environment {
 	return Environment{
 		Open: func(spec commonv1.BackupStore) (store.Store, error) { return store.Open(spec, store.InPod) },
-		Servers: map[backup.ServerKind]Server{
+		Servers: map[backup.ServerType]Server{
 			backup.Etcd:  {Dump: source.Etcd, Check: source.CheckEtcd, RequiresLogin: source.EtcdRequiresLogin, Verify: source.VerifyEtcd},
 			backup.Redis: {Dump: dumpRedis, Check: source.CheckRedis, Verify: source.VerifyRedis},
 		},

@@ -108,10 +108,10 @@ func TestAnObjectThatStandsStill(t *testing.T) {
 // deadlines is a connection that notes its deadlines.
 type deadlines struct {
 	net.Conn
-	set []time.Time
+	noted []time.Time
 }
 
-func (d *deadlines) SetDeadline(at time.Time) error { d.set = append(d.set, at); return nil }
+func (d *deadlines) SetDeadline(at time.Time) error { d.noted = append(d.noted, at); return nil }
 func (d *deadlines) Read(b []byte) (int, error)     { return len(b), nil }
 func (d *deadlines) Write(b []byte) (int, error)    { return len(b), nil }
 
@@ -129,8 +129,8 @@ func TestEachStepHasItsTime(t *testing.T) {
 		}
 		want = append(want, now.Add(time.Minute))
 	}
-	if !slices.Equal(recorded.set, want) {
-		t.Errorf("%v, want %v", recorded.set, want)
+	if !slices.Equal(recorded.noted, want) {
+		t.Errorf("%v, want %v", recorded.noted, want)
 	}
 }
 

@@ -52,7 +52,7 @@ func answerWithLoopback(asked net.Conn) {
 	end += 1 + 4 // the end of the name, type and class
 	answer := append([]byte{}, question[:end]...)
 	copy(answer[2:], []byte{0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}) // one question, nothing else
-	if kind := binary.BigEndian.Uint16(question[end-4:]); kind == 1 {
+	if queryType := binary.BigEndian.Uint16(question[end-4:]); queryType == 1 {
 		answer[7] = 1
 		answer = append(answer, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 127, 0, 0, 1)
 	}

@@ -36,14 +36,14 @@ func (v *volumeStore) Put(ctx context.Context, name string, content io.Reader) e
 	if err := v.makeFolder(path.Dir(name)); err != nil {
 		return wrapError("making the folder of "+name, err)
 	}
-	source := &contentReader{ctx: ctx, from: content}
-	made, err := v.write(partial(name), source)
+	reader := &contentReader{ctx: ctx, from: content}
+	made, err := v.write(partial(name), reader)
 	if err == nil {
 		err = v.publish(name)
 	}
 	err = wrapError("writing "+name, err)
-	if source.err != nil {
-		err = source.err
+	if reader.err != nil {
+		err = reader.err
 	}
 	if err != nil && made {
 		err = errors.Join(err, v.remove(partial(name)))

@@ -33,16 +33,16 @@ func must[T any](made T, err error) T {
 	return made
 }
 
-func inPEM(kind string, der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+func inPEM(blockType string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: blockType, Bytes: der})
 }
 
-func pkcs8(kind asn1.ObjectIdentifier, key []byte) []byte {
+func pkcs8(algorithm asn1.ObjectIdentifier, key []byte) []byte {
 	return must(asn1.Marshal(struct {
 		Version   int
 		Algorithm pkix.AlgorithmIdentifier
 		Key       []byte
-	}{0, pkix.AlgorithmIdentifier{Algorithm: kind, Parameters: asn1.NullRawValue}, key}))
+	}{0, pkix.AlgorithmIdentifier{Algorithm: algorithm, Parameters: asn1.NullRawValue}, key}))
 }
 
 // certificate of a public key, by an authority whose key is a small one.

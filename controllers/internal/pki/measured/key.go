@@ -59,12 +59,12 @@ func checkPKCS8(fields []asn1.RawValue) error {
 	if err != nil || len(algorithm) == 0 || len(fields) < 3 {
 		return errUnknownKey
 	}
-	var kind asn1.ObjectIdentifier
-	if _, err := asn1.Unmarshal(algorithm[0].FullBytes, &kind); err != nil {
+	var oid asn1.ObjectIdentifier
+	if _, err := asn1.Unmarshal(algorithm[0].FullBytes, &oid); err != nil {
 		return errUnknownKey
 	}
-	if !kind.Equal(oidRSA) {
-		if slices.ContainsFunc(oidOther, kind.Equal) {
+	if !oid.Equal(oidRSA) {
+		if slices.ContainsFunc(oidOther, oid.Equal) {
 			return nil
 		}
 		return refusef("its private key is of a kind that TLS does not use: make one of RSA, ECDSA or Ed25519")

@@ -34,8 +34,8 @@ const (
 	enoughWrites = 50
 )
 
-// set is one Redis that an application writes to, and all that watches it.
-type set struct {
+// subject is one Redis that an application writes to, and all that watches it.
+type subject struct {
 	*cachev1alpha1.Redis
 	confirming, plain *fault.Writer
 	endpoints         *fault.Endpoints
@@ -45,8 +45,8 @@ type set struct {
 	hasHostileServers bool         // by hostile servers
 }
 
-// newSet makes a Redis of the spec's own and lets the writing start.
-func newSet(ctx context.Context, f faultRow) *set {
+// newSubject makes a Redis of the spec's own and lets the writing start.
+func newSubject(ctx context.Context, f faultRow) *subject {
 	GinkgoHelper()
 	return start(ctx, newRedis(ctx, newNamespace(ctx).Name, f), 0)
 }
@@ -69,9 +69,9 @@ func newRedis(ctx context.Context, namespace string, f faultRow) *cachev1alpha1.
 }
 
 // start to watch a Redis, and to write. Earlier writers had other keys, by their use of it.
-func start(ctx context.Context, redis *cachev1alpha1.Redis, use int) *set {
+func start(ctx context.Context, redis *cachev1alpha1.Redis, use int) *subject {
 	GinkgoHelper()
-	s := &set{Redis: redis}
+	s := &subject{Redis: redis}
 	Eventually(s.robust).WithContext(ctx).WithArguments(int64(0)).Should(Succeed())
 
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -95,7 +95,7 @@ func start(ctx context.Context, redis *cachev1alpha1.Redis, use int) *set {
 }
 
 // dialers of the master's Service, and of a single server; both as the application.
-func (s *set) dialers(ctx context.Context) (through func() *goredis.Client, to func(address string) *goredis.Client) {
+func (s *subject) dialers(ctx context.Context) (through func() *goredis.Client, to func(address string) *goredis.Client) {
 	GinkgoHelper()
 	as, err := traffic.Application(ctx, k8s, s.Redis)
 	Expect(err).NotTo(HaveOccurred())
@@ -107,7 +107,7 @@ func (s *set) dialers(ctx context.Context) (through func() *goredis.Client, to f
 
 // robust is nil when there is a master of a later epoch which could be lost
 // again, and every node shares its history.
-func (s *set) robust(ctx context.Context, after int64) error {
+func (s *subject) robust(ctx context.Context, after int64) error {
 	if err := k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), s.Redis); err != nil {
 		return err
 	}
@@ -115,9 +115,9 @@ func (s *set) robust(ctx context.Context, after int64) error {
 	if on := s.Status.Replication; on == nil || on.Epoch <= after || s.Status.ObservedGeneration != s.Generation {
 		return fmt.Errorf("still epoch %d, generation %d", s.Status.Epoch, s.Status.ObservedGeneration)
 	}
-	for _, kind := range []string{commonv1.ConditionReady, commonv1.ConditionFailoverPossible} {
-		if !meta.IsStatusConditionTrue(s.Status.Conditions, kind) {
-			return fmt.Errorf("not %s: %+v", kind, s.Status.Conditions)
+	for _, conditionType := range []string{commonv1.ConditionReady, commonv1.ConditionFailoverPossible} {
+		if !meta.IsStatusConditionTrue(s.Status.Conditions, conditionType) {
+			return fmt.Errorf("not %s: %+v", conditionType, s.Status.Conditions)
 		}
 	}
 	for _, node := range s.Status.Nodes {
@@ -129,9 +129,9 @@ func (s *set) robust(ctx context.Context, after int64) error {
 	return nil
 }
 
-// healed is nil when the set is robust in a later epoch, by its servers' own
+// healed is nil when the Redis is robust in a later epoch, by its servers' own
 // words as well, and confirms writes beyond so many.
-func (s *set) healed(ctx context.Context, after int64, written int) error {
+func (s *subject) healed(ctx context.Context, after int64, written int) error {
 	if err := s.robust(ctx, after); err != nil {
 		return err
 	}
@@ -145,15 +145,15 @@ func (s *set) healed(ctx context.Context, after int64, written int) error {
 }
 
 // recorded is the epoch of the master that is recorded now.
-func (s *set) recorded(ctx context.Context) (int64, error) {
+func (s *subject) recorded(ctx context.Context) (int64, error) {
 	err := k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), s.Redis)
 	return s.Status.Replication.Epoch, err
 }
 
-func (s *set) size() int { return int(ptr.Deref(s.Spec.Size, 3)) }
+func (s *subject) size() int { return int(ptr.Deref(s.Spec.Size, 3)) }
 
-// waitUntilHealed waits until the set is healed, the operator leads and no route moves.
-func (s *set) waitUntilHealed(ctx context.Context) {
+// waitUntilHealed waits until the Redis is healed, the operator leads and no route moves.
+func (s *subject) waitUntilHealed(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) error { return s.healed(ctx, 0, 0) }).WithContext(ctx).Should(Succeed())
 	Eventually(cluster.Leads).WithContext(ctx).WithArguments(k8s).Should(Succeed())
@@ -161,14 +161,14 @@ func (s *set) waitUntilHealed(ctx context.Context) {
 }
 
 // edit the object as a user does.
-func (s *set) edit(ctx context.Context, change func(*cachev1alpha1.Redis)) error {
+func (s *subject) edit(ctx context.Context, change func(*cachev1alpha1.Redis)) error {
 	before := s.DeepCopy()
 	change(s.Redis)
 	return k8s.Patch(ctx, s.Redis, client.MergeFrom(before))
 }
 
-// pods of the set, by ordinal.
-func (s *set) pods(ctx context.Context) ([]corev1.Pod, error) {
+// pods of the Redis, by ordinal.
+func (s *subject) pods(ctx context.Context) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	err := k8s.List(ctx, &pods, client.InNamespace(s.Namespace), client.MatchingLabels{
 		"app.kubernetes.io/name": "redis", "app.kubernetes.io/instance": s.Name})
@@ -176,7 +176,7 @@ func (s *set) pods(ctx context.Context) ([]corev1.Pod, error) {
 }
 
 // others are the addresses of all pods but that one.
-func (s *set) others(ctx context.Context, but corev1.Pod) ([]string, error) {
+func (s *subject) others(ctx context.Context, but corev1.Pod) ([]string, error) {
 	pods, err := s.pods(ctx)
 	return addresses(slices.DeleteFunc(pods, func(p corev1.Pod) bool { return p.UID == but.UID })), err
 }
