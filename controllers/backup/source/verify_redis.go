@@ -91,7 +91,7 @@ func redisArguments(dataFile, socket string, is rdb.Dump) []string {
 		"--port", "0", "--unixsocket", socket, "--unixsocketperm", "700",
 		"--dir", filepath.Dir(dataFile), "--dbfilename", filepath.Base(dataFile),
 		"--appendonly", "no", "--save", "", "--databases", strconv.FormatInt(databases, 10),
-		"--loglevel", "notice", "--logfile", "", "--daemonize", "no",
+		"--loglevel", "notice", "--logfile", "", "--daemonize", "no", "--" + backup.SanitizeDirective, "yes",
 	}
 }
 

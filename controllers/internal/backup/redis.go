@@ -8,6 +8,10 @@ const RedisUser = "_backup"
 // deleted and another one is made under its name finds the other's.
 const SourceUIDKey = "uid"
 
+// SanitizeDirective, set to yes, makes a server check every value of a dump in full while it loads it. Without it, a server checks sizes
+// alone: a value that is damaged or forged inside makes it read beyond the value when a client asks for it.
+const SanitizeDirective = "sanitize-dump-payload"
+
 // RedisSecretName is the Secret of a Redis with what the runner finds in SourceDir: the keys username, password and uid, and ca.crt
 // with tls.
 func RedisSecretName(redis string) string { return redis + "-backup" }

@@ -16,6 +16,7 @@ func (s Spec) RestoreCommand() []string {
 		{"aclfile", []string{FilesDir + "/" + UsersKey}},
 		{"dir", []string{path.Dir(backup.DataFile)}},
 		{"dbfilename", []string{path.Base(backup.DataFile)}},
+		{backup.SanitizeDirective, []string{"yes"}},
 		{AppendOnly, []string{"no"}},
 		{Snapshots, []string{""}},
 		{"repl-diskless-sync", []string{"yes"}},
