@@ -54,6 +54,7 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 
 	holds         holds
+	stretch       stretch
 	reported      metav1.Condition // what OLM last got
 	reportedAt    time.Time
 	refusalLogged bool // it was logged that OLM gets no report
@@ -69,8 +70,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	now := r.Clock.Now()
 	r.holds = r.holds.update(changes, now)
 	holding, expired, nextExpiry := r.holds.split(now)
-	heldObjects.Set(float64(len(holding)))
-	next := newCondition(holding, expired, now)
+	r.stretch = r.stretch.update(len(holding) > 0, now)
+	if len(holding) > 0 {
+		nextExpiry = min(nextExpiry, r.stretch.nextChange(now))
+	}
+	next := newCondition(holding, expired, r.stretch.mayHold(), now)
+	heldObjects.Set(heldBy(next, holding))
 	switch {
 	case next.Status == r.reported.Status && next.Message == r.reported.Message:
 		return ctrl.Result{RequeueAfter: nextExpiry}, nil
@@ -86,7 +91,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		return ctrl.Result{RequeueAfter: refusedRequeue}, nil
 	}
 	r.reported, r.reportedAt = next, now
+	if next.Status == metav1.ConditionFalse { // a former leader may have held it before
+		nextExpiry = min(nextExpiry, r.stretch.nextChange(now))
+	}
 	return ctrl.Result{RequeueAfter: nextExpiry}, nil
+}
+
+// heldBy is how many of the objects hold the upgrade under that condition.
+func heldBy(c metav1.Condition, holding []string) float64 {
+	if c.Status == metav1.ConditionTrue {
+		return 0
+	}
+	return float64(len(holding))
 }
 
 // listChanges returns the changes that are under way, by object.
@@ -147,6 +163,10 @@ func (r *Reconciler) writeCondition(ctx context.Context, next metav1.Condition) 
 		return fmt.Errorf("reading the OperatorCondition: %w", err)
 	}
 	before := object.DeepCopy()
+	said := meta.FindStatusCondition(object.Spec.Conditions, next.Type)
+	if said != nil && said.Status == metav1.ConditionFalse && next.Status == metav1.ConditionFalse {
+		r.stretch = r.stretch.startedBy(said.LastTransitionTime.Time)
+	}
 	if !meta.SetStatusCondition(&object.Spec.Conditions, next) { // a former leader has said it
 		return nil
 	}

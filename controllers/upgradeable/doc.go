@@ -1,5 +1,6 @@
 // Package upgradeable asks OLM to hold an upgrade of the operator while a change of an object is under way that must not
-// be cut short: the files change_*.go say which changes those are, hold.go for how long they count, controller.go reports to OLM.
+// be cut short: the files change_*.go say which changes those are, hold.go for how long each counts, stretch.go for how long all together
+// do, controller.go reports to OLM.
 //
 // A change that holds is one in which only the operator can bring the object back to where it is safe without the operator. Each is
 // resumed after a crash. The hold avoids the time in between, and that a release which does not start leaves the change undone.

@@ -62,13 +62,16 @@ func (h holds) split(now time.Time) (holding, expired []string, nextExpiry time.
 	return holding, expired, nextExpiry
 }
 
-// newCondition returns the condition to report to OLM.
-func newCondition(holding, expired []string, now time.Time) metav1.Condition {
+// newCondition returns the condition to report to OLM. mayHold says that all objects together have not yet held for too long.
+func newCondition(holding, expired []string, mayHold bool, now time.Time) metav1.Condition {
 	c := metav1.Condition{Type: operatorsv2.Upgradeable, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}
 	switch {
+	case len(holding) > 0 && !mayHold:
+		c.Reason = commonv1.ReasonHeldLongEnough
+		c.Message = fmt.Sprintf("one change followed another for %s; no longer waiting for %s", maxStretch, enumerate(holding))
 	case len(holding) > 0:
 		c.Status, c.Reason = metav1.ConditionFalse, commonv1.ReasonChangeUnderWay
-		c.Message = fmt.Sprintf("waiting for %s; for each at most %s", enumerate(holding), maxHold)
+		c.Message = fmt.Sprintf("waiting for %s; for each at most %s, and for all at most %s", enumerate(holding), maxHold, maxStretch)
 	case len(expired) > 0:
 		c.Reason = commonv1.ReasonHeldLongEnough
 		c.Message = fmt.Sprintf("after %s no longer waiting for %s", maxHold, enumerate(expired))

@@ -60,7 +60,7 @@ func TestHold(t *testing.T) {
 				s = s.update(l.changes, now)
 			}
 			holding, beyond, due := s.split(now)
-			got := newCondition(holding, beyond, now)
+			got := newCondition(holding, beyond, true, now)
 			if got.Status != c.status || got.Reason != c.reason || due != c.due {
 				t.Errorf("got %s, %s, due in %s", got.Status, got.Reason, due)
 			}

@@ -353,4 +353,10 @@ var elections = []mutant{
 	{"waiting starts over when the API server fails", "../leadership/standby.go",
 		"now.HolderIdentity != l.observedRecord.HolderIdentity ||", `now.HolderIdentity != "" ||`,
 		"TestWaitingContinuesWhenTheAPIServerFails"},
+	{"one change after another holds an upgrade for ever", "../upgradeable/stretch.go",
+		"wanted && now.Sub(s.since) < maxStretch", "wanted",
+		"TestChangesWithoutEndHoldAnHour"},
+	{"a pause that OLM may not see starts another hour", "../upgradeable/stretch.go",
+		"now.Sub(s.open) >= minOpen", "now.Sub(s.open) > 0",
+		"TestAStretchFollowsAnother"},
 }

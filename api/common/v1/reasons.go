@@ -273,6 +273,6 @@ const (
 	ReasonNothingUnderWay = "NothingUnderWay"
 	// ReasonChangeUnderWay : the upgrade waits for the objects in the message.
 	ReasonChangeUnderWay = "ChangeUnderWay"
-	// ReasonHeldLongEnough : the upgrade no longer waits for the objects in the message.
+	// ReasonHeldLongEnough : the upgrade no longer waits for the objects in the message: each took too long, or all together did.
 	ReasonHeldLongEnough = "HeldLongEnough"
 )
