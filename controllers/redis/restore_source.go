@@ -48,7 +48,7 @@ func sourceFromPod(pod *corev1.Pod, now time.Time) *topology.Source {
 		}
 		if c.Name == backup.CommandFetch {
 			if result := backup.ReadFetch(*t); result.Item != nil {
-				source.Item, source.Warning = result.Item.Name, result.Warning
+				source.Item, source.Warning, source.Expiry = result.Item.Name, result.Warning, result.ExpiryNote()
 				continue
 			}
 		}

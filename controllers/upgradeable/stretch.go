@@ -3,8 +3,8 @@ package upgradeable
 import "time"
 
 const (
-	// maxStretch is how long all objects together may hold the upgrade. Whoever may change one object could otherwise hold it for ever, with
-	// one change after another.
+	// maxStretch is how long all objects together may hold the upgrade. A user who may change one object could otherwise hold it for ever,
+	// with one change after another.
 	maxStretch = time.Hour
 	// minOpen is how long the upgrade is not held before a stretch can start. OLM looks at a version that waits when the condition changes,
 	// and every 15 minutes whatever happens.

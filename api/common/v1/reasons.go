@@ -197,6 +197,9 @@ const (
 // ReasonBackupSourceUnknown : an event alone: the manifest of the backup that an object started with does not say what was backed up.
 const ReasonBackupSourceUnknown = "BackupSourceUnknown"
 
+// ReasonKeysExpire : an event alone: keys of the backup that a Redis starts with have a time to live, and may be gone by now.
+const ReasonKeysExpire = "KeysExpire"
+
 // Reasons of the conditions of EtcdBackup and RedisBackup, and of their events.
 const (
 	// ReasonBackupVerified : the latest backup that was due is in the store, and a server was started from it.

@@ -51,7 +51,8 @@ func ReadFetch(ended corev1.ContainerStateTerminated) Result {
 	result, _ := ReadResult(ended.Message)
 	switch {
 	case ended.ExitCode == 0 && result.Item != nil:
-		return Result{Item: result.Item, RawSize: result.RawSize, RequiresLogin: result.RequiresLogin, Warning: result.Warning}
+		return Result{Item: result.Item, RawSize: result.RawSize, RequiresLogin: result.RequiresLogin, Warning: result.Warning,
+			Keys: result.Keys, Expires: result.Expires}
 	case ended.ExitCode == 0:
 		return Result{Permanent: true, Error: "its manifest has an impossible name, size, revision, offset or SHA-256: choose another backup"}
 	case result.Error != "":

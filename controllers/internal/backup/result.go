@@ -1,6 +1,11 @@
 package backup
 
-import commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+import (
+	"fmt"
+	"time"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
 
 // Result is what a container of the runner leaves as its termination message, as JSON of at most MaxResult bytes.
 type Result struct {
@@ -14,12 +19,24 @@ type Result struct {
 	RawSize int64 `json:"rawSize,omitempty"`
 	// RequiresLogin: a server that starts from what was fetched serves only who has logged in. Only fetch has it, of an etcd.
 	RequiresLogin bool `json:"requiresLogin,omitempty"`
+	// Keys of a Redis' dump that was fetched, and those of them that have a time to live, as its manifest has them. Only fetch has them.
+	Keys    int64 `json:"keys,omitempty"`
+	Expires int64 `json:"expires,omitempty"`
 	// Items are the newest in the folder, after retention, the newest first; as many as fit. Only finish has them.
 	Items []commonv1.BackupItem `json:"items,omitempty"`
 	// Warning says what was not deleted, and why: the backup itself is as it should be. A secret is never in it.
 	Warning string `json:"warning,omitempty"`
 	// Held says why retention deleted no backup: somebody has to look. Only finish has it.
 	Held string `json:"held,omitempty"`
+}
+
+// ExpiryNote says how many keys of a backup that was fetched may be gone by now; empty if none.
+func (r Result) ExpiryNote() string {
+	if r.Expires <= 0 || r.Item == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d of the %d keys in the backup of %s had a time to live, which has continued since: those whose time is over are not loaded",
+		r.Expires, max(r.Keys, r.Expires), r.Item.Time.UTC().Format(time.RFC3339))
 }
 
 // MaxHeld bounds Result.Held, in bytes.

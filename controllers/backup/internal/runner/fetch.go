@@ -52,7 +52,8 @@ func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
 	}
 	err = writeFile(e.scratchFile(backup.ManifestFile), func(file *os.File) error { return json.NewEncoder(file).Encode(m) })
 	found := m.StatusItem(verified)
-	return backup.Result{Item: &found, RawSize: m.RawSize, RequiresLogin: requiresLogin, Warning: warning}, err
+	return backup.Result{Item: &found, RawSize: m.RawSize, RequiresLogin: requiresLogin, Warning: warning,
+		Keys: m.Keys, Expires: m.Expires}, err
 }
 
 // find returns the item that the task names, or chooses one of the folder's.

@@ -195,6 +195,17 @@ func TestFetchChooses(t *testing.T) {
 }
 
 // A backup whose manifest names no source may be of any: a restore takes it and warns.
+func TestAFetchReportsKeysWithATimeToLive(t *testing.T) {
+	p := newPod(t)
+	p.succeed(p.task(20), backup.CommandBackup)
+	name := backup.ManifestName(backup.Etcd, item(20))
+	p.replace(name, bytes.Replace(p.get(name), []byte(`"sourceUID"`), []byte(`"keys":10,"expires":3,"sourceUID"`), 1))
+	fetch := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
+	if result := p.run(backup.CommandFetch, fetch); result.Keys != 10 || result.Expires != 3 {
+		t.Errorf("%+v", result)
+	}
+}
+
 func TestABackupOfNoKnownSourceIsAcceptedWithAWarning(t *testing.T) {
 	p := newPod(t)
 	p.succeed(p.task(20), backup.CommandBackup)

@@ -45,9 +45,7 @@ func (f *Fleet) doLoadBackup(ctx context.Context, s topology.Step) error {
 	if err := f.effects.Save(ctx); err != nil {
 		return err
 	}
-	if f.Source.Warning != "" {
-		f.operator.Events.Eventf(f.Redis, nil, corev1.EventTypeWarning, commonv1.ReasonBackupSourceUnknown, "Restore", "%s", f.Source.Warning)
-	}
+	f.reportSource()
 	login := f.Credentials.LoginOf(process, served.RunID)
 	if err := source.Admit(ctx, config.LoginUsers(), []wire.Login{login}); err != nil {
 		return err
@@ -60,6 +58,17 @@ func (f *Fleet) doLoadBackup(ctx context.Context, s topology.Step) error {
 	}
 	f.memory.noteLoginSent(m.RunID, f.operator.Clock.Now())
 	return nil
+}
+
+// reportSource reports what a human should know of the backup that is loaded.
+func (f *Fleet) reportSource() {
+	events := f.operator.Events
+	if f.Source.Warning != "" {
+		events.Eventf(f.Redis, nil, corev1.EventTypeWarning, commonv1.ReasonBackupSourceUnknown, "Restore", "%s", f.Source.Warning)
+	}
+	if f.Source.Expiry != "" {
+		events.Eventf(f.Redis, nil, corev1.EventTypeNormal, commonv1.ReasonKeysExpire, "Restore", "%s", f.Source.Expiry)
+	}
 }
 
 // doDeleteRestorePod deletes the pod that serves the backup. One that failed is counted, once.

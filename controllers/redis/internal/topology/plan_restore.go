@@ -22,6 +22,8 @@ type Source struct {
 	Item string
 	// Warning is what a human should know of that item; empty if it is nothing.
 	Warning string
+	// Expiry says how many keys of that item may be gone by now; empty if none.
+	Expiry string
 	// Failure is why the pod has ended, in the words of the store or the server, and SinceFailure how long ago; empty while it
 	// continues.
 	Failure      string
