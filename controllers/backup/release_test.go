@@ -17,7 +17,7 @@ import (
 var origin = regexp.MustCompile(`"origin":{[^}]*},`)
 
 // TestAnUpgradeRollsNothing checks that a pod that the last release journaled and this one makes is the same, but for its
-// resources and its task's origin: those of this release are for each pod that is created from now on. A pod that exists is never replaced.
+// resources, what it may write to and its task's origin: those of this release are for each pod that is created from now on. A pod that exists is never replaced.
 func TestAnUpgradeRollsNothing(t *testing.T) {
 	releases.Workloads(t, "EtcdBackup", func(b *databasev1alpha1.EtcdBackup) any { return firstPod(b, Etcd()) })
 	releases.Workloads(t, "RedisBackup", func(b *cachev1alpha1.RedisBackup) any { return firstPod(b, Redis()) })
@@ -31,6 +31,7 @@ func firstPod(b Object, kind Kind) any {
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
 			setFormerResources(&containers[i])
+			setFormerMounts(&containers[i])
 			for n, arg := range containers[i].Command {
 				containers[i].Command[n] = origin.ReplaceAllString(arg, "")
 			}
@@ -48,5 +49,12 @@ func setFormerResources(c *corev1.Container) {
 		c.Resources = testSource.resources
 	default:
 		delete(c.Resources.Limits, corev1.ResourceCPU)
+	}
+}
+
+// setFormerMounts lets a container write to the store, as in 0.2.0-rc.1.
+func setFormerMounts(c *corev1.Container) {
+	for i, m := range c.VolumeMounts {
+		c.VolumeMounts[i].ReadOnly = m.ReadOnly && m.MountPath != backup.StoreDir
 	}
 }

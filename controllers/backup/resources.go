@@ -111,7 +111,8 @@ func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, i
 	later := task
 	later.Source, later.Leftovers = nil, nil
 	if task.Verify {
-		spec.WithInitContainers(runnerpod.Installer(image, given), read, withStore(backup.CommandFetch, later),
+		fetch := runnerpod.WithStoreToRead(runnerpod.Runner(backup.CommandFetch, image, later, given), task.Store)
+		spec.WithInitContainers(runnerpod.Installer(image, given), read, fetch,
 			runnerpod.ServerImageRunner(backup.CommandVerify, from.image, later, verifyResources(from, given)))
 	} else {
 		spec.WithInitContainers(read)

@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 )
 
-// A human who restores a backup is told by an event how many keys may be gone by now.
+// A human who restores a backup reads in an event how many keys may be gone by now.
 func TestARestoreReportsKeysThatMayHaveExpired(t *testing.T) {
 	message := `{"keys":10,"expires":3,"item":{"name":"20260102T120000Z-89abcdef","size":1,"sha256":"` + strings.Repeat("a", 64) + `"}}`
 	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning,

@@ -114,11 +114,7 @@ func serveRestored(ctx context.Context, workDir string, revision int64) error {
 	if err := os.WriteFile(filepath.Join(workDir, tokenKeyFile), key, 0o600); err != nil {
 		return err
 	}
-	server, err := startServer(workDir, program, "--name=scratch", "--data-dir="+restoredDir, "--log-level=warn",
-		"--listen-client-urls=unix://"+etcdClientSocket, "--advertise-client-urls=unix://"+etcdClientSocket,
-		"--listen-peer-urls=unix://"+etcdPeerSocket, "--initial-advertise-peer-urls="+scratchPeer, "--initial-cluster=scratch="+scratchPeer,
-		"--quota-backend-bytes=-1", // none
-		etcdtoken.Argument(tokenKeyFile, "5m"))
+	server, err := startServer(workDir, program, etcdArguments()...)
 	if err != nil {
 		return err
 	}
@@ -133,6 +129,15 @@ func serveRestored(ctx context.Context, workDir string, revision int64) error {
 		return err
 	}
 	return server.checkKeys(ctx, client, revision)
+}
+
+// etcdArguments have a server serve the restored data, and be reached by a socket alone.
+func etcdArguments() []string {
+	return []string{"--name=scratch", "--data-dir=" + restoredDir, "--log-level=warn",
+		"--listen-client-urls=unix://" + etcdClientSocket, "--advertise-client-urls=unix://" + etcdClientSocket,
+		"--listen-peer-urls=unix://" + etcdPeerSocket, "--initial-advertise-peer-urls=" + scratchPeer, "--initial-cluster=scratch=" + scratchPeer,
+		"--quota-backend-bytes=-1", // none
+		etcdtoken.Argument(tokenKeyFile, "5m")}
 }
 
 // leads reports whether the server leads its cluster of one, and so serves.

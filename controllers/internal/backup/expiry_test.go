@@ -15,7 +15,7 @@ func TestKeysWithATimeToLiveAreNamed(t *testing.T) {
 		keys, expires int64
 		want          string // "" for nothing
 	}{
-		"some keys have one":              {keys: 10, expires: 3, want: "3 of the 10 keys in the backup of 2026-01-02T15:04:05Z had a time to live"},
+		"some keys have one":              {keys: 10, expires: 3, want: "3 of the 10 keys in the backup of 2026-01-02T15:04:05Z had a time"},
 		"no key has one":                  {keys: 10},
 		"an etcd has no such keys":        {},
 		"the dump could not be counted":   {keys: -1, expires: -1},

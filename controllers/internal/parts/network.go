@@ -3,6 +3,7 @@ package parts
 import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
@@ -37,11 +38,25 @@ func NetworkPolicy(appName, instance string, chosen *commonv1.NetworkPolicy, por
 	if len(chosen.From) == 0 {
 		rule.WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector()))
 	}
-	spec := networkingv1ac.NetworkPolicySpec().
-		WithPodSelector(LabelSelector(appName, instance)).
-		WithPolicyTypes(networkingv1.PolicyTypeIngress)
+	policy := closedNetworkPolicy(appName, instance)
 	if len(ports) > 0 { // a rule without ports would be one for all of them
-		spec.WithIngress(rule)
+		policy.Spec.WithIngress(rule)
 	}
-	return networkingv1ac.NetworkPolicy(instance, "").WithLabels(Labels(appName, instance)).WithSpec(spec)
+	return policy
+}
+
+// InternalNetworkPolicy admits only these peers, of which there must be one, to one port of the pods of a kind that no client uses.
+func InternalNetworkPolicy(appName, instance string, port int32,
+	needed ...*networkingv1ac.NetworkPolicyPeerApplyConfiguration) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	policy := closedNetworkPolicy(appName, instance)
+	policy.Spec.WithIngress(networkingv1ac.NetworkPolicyIngressRule().WithFrom(needed...).
+		WithPorts(networkingv1ac.NetworkPolicyPort().WithPort(intstr.FromInt32(port))))
+	return policy
+}
+
+// closedNetworkPolicy admits no client.
+func closedNetworkPolicy(appName, instance string) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	return networkingv1ac.NetworkPolicy(instance, "").WithLabels(Labels(appName, instance)).WithSpec(networkingv1ac.NetworkPolicySpec().
+		WithPodSelector(LabelSelector(appName, instance)).
+		WithPolicyTypes(networkingv1.PolicyTypeIngress))
 }

@@ -73,10 +73,21 @@ func commandLine(program, command string, task backup.Task) []string {
 	return []string{program, command, "--task", strings.ReplaceAll(string(text), "$", `\u0024`)}
 }
 
-// WithStore mounts the store, and with it its Secrets, into a container.
+// WithStore mounts the store, and with it its Secrets, into a container that writes to it.
 func WithStore(container *corev1ac.ContainerApplyConfiguration, store commonv1.BackupStore) *corev1ac.ContainerApplyConfiguration {
-	if v := store.Volume; v != nil {
-		return container.WithVolumeMounts(corev1ac.VolumeMount().WithName(storeVolume).WithMountPath(backup.StoreDir))
+	return mountStore(container, store, corev1ac.VolumeMount())
+}
+
+// WithStoreToRead mounts the store, and with it its Secrets, into a container that only reads it.
+func WithStoreToRead(container *corev1ac.ContainerApplyConfiguration, store commonv1.BackupStore) *corev1ac.ContainerApplyConfiguration {
+	return mountStore(container, store, corev1ac.VolumeMount().WithReadOnly(true))
+}
+
+// mountStore mounts a store that is a volume by that mount, and the Secrets of any other.
+func mountStore(container *corev1ac.ContainerApplyConfiguration, store commonv1.BackupStore,
+	mount *corev1ac.VolumeMountApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
+	if store.Volume != nil {
+		return container.WithVolumeMounts(mount.WithName(storeVolume).WithMountPath(backup.StoreDir))
 	}
 	container.WithVolumeMounts(corev1ac.VolumeMount().WithName(storeSecret).WithMountPath(backup.StoreSecretDir).WithReadOnly(true))
 	if store.S3.CASecretName != "" {

@@ -35,7 +35,7 @@ func openVolume(dir, folder string) (*volumeStore, error) {
 	if err := checkName(folder); err != nil {
 		return nil, err
 	}
-	if err := volume.MkdirAll(folder, folderMode); err != nil {
+	if err := volume.MkdirAll(folder, folderMode); err != nil && !errors.Is(err, syscall.EROFS) { // a restore only reads it
 		return nil, wrapError("making "+folder+" on the volume", err)
 	}
 	root, err := volume.OpenRoot(folder)

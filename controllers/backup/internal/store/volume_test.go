@@ -104,3 +104,10 @@ func TestWhatAVolumeRefuses(t *testing.T) {
 		})
 	}
 }
+
+// A store that is mounted read-only, as in a restore, has no folder before the first backup: that is reported as such.
+func TestAFolderThatCannotBeMadeIsNotThere(t *testing.T) {
+	if _, err := openTestVolume(t, "/proc", "nothing-of-that-name"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -49,7 +49,7 @@ func Desired(in Inputs) []converge.Child {
 	}
 	list = append(list, statefulSet(in))
 	if in.Cluster.Spec.NetworkPolicy != nil {
-		list = append(list, networkPolicy(in))
+		list = append(list, networkPolicy(in), fetchNetworkPolicy(in))
 	}
 	if m := in.Cluster.Spec.Metrics; m != nil {
 		list = append(list, parts.ServiceMonitor(config.AppName, in.Cluster.Name, &m.ServiceMonitor, metricsPort, "/metrics"))

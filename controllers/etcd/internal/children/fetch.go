@@ -29,7 +29,8 @@ func FetchPod(in Inputs, s membership.Situation, source types.UID, image string)
 	options.TopologySpreadConstraints = nil // it is alone
 	spec := parts.PodSpec(config.FetchAppName, in.Cluster.Name, options).
 		WithSecurityContext(parts.RestrictedPod(runnerpod.UID)).
-		WithInitContainers(runnerpod.WithStore(runnerpod.Runner(backup.CommandFetch, image, task, corev1.ResourceRequirements{}), from.Store)).
+		WithInitContainers(runnerpod.WithStoreToRead(
+			runnerpod.Runner(backup.CommandFetch, image, task, corev1.ResourceRequirements{}), from.Store)).
 		WithContainers(runnerpod.Runner(backup.CommandServe, image, task, corev1.ResourceRequirements{}).
 			WithPorts(corev1ac.ContainerPort().WithName("backup").WithContainerPort(backup.ServePort).WithProtocol(corev1.ProtocolTCP)).
 			WithVolumeMounts(corev1ac.VolumeMount().WithName(peersVolume).WithMountPath(backup.PeersDir).WithReadOnly(true))).

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
@@ -52,6 +53,13 @@ func networkPolicy(in Inputs) *networkingv1ac.NetworkPolicyApplyConfiguration {
 		policy.Spec.WithIngress(admit(wire.MetricsPort, operators...)) // which show what a member has that waits for a majority
 	}
 	return policy
+}
+
+// fetchNetworkPolicy covers the pods of backups, which have all data: only members load it. It is there before an EtcdRestore is.
+func fetchNetworkPolicy(in Inputs) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	return parts.InternalNetworkPolicy(config.FetchAppName, in.Cluster.Name, backup.ServePort,
+		networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(config.AppName, in.Cluster.Name))).
+		WithName(in.Cluster.Name + "-restore")
 }
 
 // admit is the rule that lets these peers reach that port.

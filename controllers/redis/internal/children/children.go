@@ -47,6 +47,9 @@ func Desired(in Inputs) []converge.Child {
 	}
 	if in.Redis.Spec.NetworkPolicy != nil {
 		list = append(list, networkPolicy(in))
+		if in.Spec.Bootstrap != nil {
+			list = append(list, restoreNetworkPolicy(in))
+		}
 	}
 	return list
 }

@@ -57,9 +57,19 @@ func newService(in Inputs, name string, selector map[string]string) *corev1ac.Se
 // networkPolicy lets the nodes follow each other, backups be made, and the operator look after the nodes from the
 // namespace that it runs in.
 func networkPolicy(in Inputs) *networkingv1ac.NetworkPolicyApplyConfiguration {
-	needed := append([]*networkingv1ac.NetworkPolicyPeerApplyConfiguration{
-		networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(config.AppName, in.Redis.Name)),
-	}, append(parts.OperatorPeer(in.OperatorNamespace), parts.BackupPeer("redisbackup"))...)
+	needed := append(nodesAndOperator(in), parts.BackupPeer("redisbackup"))
 	return parts.NetworkPolicy(config.AppName, in.Redis.Name, in.Redis.Spec.NetworkPolicy,
 		[]networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(wire.Port))}}, needed...)
+}
+
+// restoreNetworkPolicy covers the pod that serves a backup, which has all data: the node that loads it and the operator reach it.
+func restoreNetworkPolicy(in Inputs) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	return parts.InternalNetworkPolicy(RestoreAppName, in.Redis.Name, wire.Port, nodesAndOperator(in)...).
+		WithName(in.Spec.RestoreName())
+}
+
+// nodesAndOperator are the nodes, and the operator where it runs in a pod.
+func nodesAndOperator(in Inputs) []*networkingv1ac.NetworkPolicyPeerApplyConfiguration {
+	nodes := networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(config.AppName, in.Redis.Name))
+	return append([]*networkingv1ac.NetworkPolicyPeerApplyConfiguration{nodes}, parts.OperatorPeer(in.OperatorNamespace)...)
 }

@@ -35,7 +35,7 @@ func RestorePod(in Inputs, operatorImage, version string) *corev1.Pod {
 	pod := parts.PodSpec(RestoreAppName, in.Redis.Name, options).
 		WithRestartPolicy(corev1.RestartPolicyNever).
 		WithSecurityContext(parts.RestrictedPod(redisUID)).
-		WithInitContainers(runnerpod.WithStore(runnerpod.Runner(backup.CommandFetch, operatorImage, fetchTask(in, version),
+		WithInitContainers(runnerpod.WithStoreToRead(runnerpod.Runner(backup.CommandFetch, operatorImage, fetchTask(in, version),
 			corev1.ResourceRequirements{}), store)).
 		WithContainers(server).
 		WithVolumes(runnerpod.Volumes(store)...).
