@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -17,6 +18,9 @@ import (
 // reasonStatusUnknown is the kubelet's reason for a container that it has lost sight of.
 const reasonStatusUnknown = "ContainerStatusUnknown"
 
+// reasonEvicted is the kubelet's reason for a pod that it has evicted.
+const reasonEvicted = "Evicted"
+
 // outcome is how an attempt ended.
 type outcome struct {
 	// failure says why it failed, in the words of the store, the server or the kubelet; empty if it did not.
@@ -27,6 +31,8 @@ type outcome struct {
 	final bool
 	// cleared: what earlier attempts have left is deleted.
 	cleared bool
+	// rawSize of the data before its compression, in bytes; 0 where it is not known.
+	rawSize int64
 	// item that was written, where the attempt succeeded.
 	item commonv1.BackupItem
 	// items are the newest in the store, where the attempt succeeded.
@@ -50,6 +56,7 @@ func judge(run *commonv1.BackupRun, pod *corev1.Pod, notReady string) outcome {
 	}
 	o := outcome{}
 	written, wrote := resultOf(pod, backup.CommandBackup)
+	o.rawSize = written.RawSize
 	if wrote && written.Error == "" && endedWell(pod, backup.CommandBackup) {
 		o.cleared, o.warning = written.Warning == "", written.Warning
 	}
@@ -57,6 +64,10 @@ func judge(run *commonv1.BackupRun, pod *corev1.Pod, notReady string) outcome {
 		return o.readFinish(run, pod)
 	}
 	o.failure, o.permanent = failureOf(run, pod)
+	if wasTooLarge(pod) { // each retry could fill another node's disk
+		o.failure += ": raise limits.ephemeral-storage in spec.resources, or find out what else wrote to the pod's disk"
+		o.permanent, o.final = true, true
+	}
 	return o
 }
 
@@ -85,6 +96,14 @@ func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 	o.item, o.warning, o.held = *finished.Item, cmp.Or(finished.Warning, o.warning), finished.Held
 	o.items = backup.FitItems(append([]commonv1.BackupItem{o.item}, finished.Items...))
 	return o
+}
+
+// wasTooLarge reports whether the kubelet has evicted the pod because it used more of the node's disk than its own limits allow. The words
+// are the kubelet's (pkg/kubelet/eviction/helpers.go). A pod that was evicted because others have filled the disk may run elsewhere.
+func wasTooLarge(pod *corev1.Pod) bool {
+	return pod.Status.Reason == reasonEvicted && slices.ContainsFunc([]string{"Usage of EmptyDir volume ",
+		"Pod ephemeral local storage usage exceeds ", " exceeded its local ephemeral storage limit "},
+		func(words string) bool { return strings.Contains(pod.Status.Message, words) })
 }
 
 // failureOf says why the attempt failed: in the words of the kubelet, or of the first container that did.

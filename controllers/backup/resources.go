@@ -30,7 +30,11 @@ func podName(b Object, item string) string { return b.GetName() + "-" + item[len
 // nextAttempt returns an attempt at the backup that was due then; attempts count from 1. It deletes what earlier ones may have left.
 func nextAttempt(b Object, due time.Time, attempt int32, now time.Time, image string) *commonv1.BackupRun {
 	item := backup.ItemName(now, string(b.GetUID()), due, attempt)
-	return &commonv1.BackupRun{
+	rawSize := int64(0)
+	if last := b.GetBackupStatus().Run; last != nil {
+		rawSize = last.RawSize
+	}
+	return &commonv1.BackupRun{RawSize: rawSize,
 		ScheduledTime: *timeAt(due), Attempt: attempt, Item: item, Leftovers: leftoverItems(b.GetBackupStatus().Run), PodName: podName(b, item),
 		Image: image, StartTime: *timeAt(now), Phase: commonv1.BackupRunning,
 	}
@@ -57,7 +61,7 @@ func newTask(b Object, server backup.ServerType, from source) backup.Task {
 	return backup.Task{
 		Kind: server, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
 		Leftovers: run.Leftovers, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
-		Allowed: allowedItem(b),
+		Allowed: allowedItem(b), Scratch: scratchOf(b, server),
 		Source: &backup.Source{UID: string(from.uid), Origin: originOf(b, from), ClusterID: from.clusterID, ReplicationID: from.replicationID,
 			Dataset:   from.dataset,
 			Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
@@ -81,13 +85,14 @@ func allowedItem(b Object) string {
 // desiredPod returns the pod of the current attempt, as it is created: gated.
 func desiredPod(b Object, kind Kind, from source) *corev1.Pod {
 	o, run := b.GetBackupOptions(), b.GetBackupStatus().Run
+	task := newTask(b, kind.server, from)
 	spec := parts.PodSpec(kind.appName, b.GetName(), commonv1.PodOptions{ImagePullSecrets: o.ImagePullSecrets, Scheduling: o.Scheduling}).
 		WithSchedulingGates(corev1ac.PodSchedulingGate().WithName(once.Gate)).
 		WithRestartPolicy(corev1.RestartPolicyNever).
 		WithActiveDeadlineSeconds(int64(maxRunTime / time.Second)).
 		WithSecurityContext(parts.RestrictedPod(runnerpod.UID)).
-		WithVolumes(runnerpod.Volumes(o.Store)...)
-	addContainers(spec, newTask(b, kind.server, from), run.Image, from, o.Resources)
+		WithVolumes(runnerpod.Volumes(o.Store, task.Scratch)...)
+	addContainers(spec, task, run.Image, from, withScratchRequest(b, kind.server))
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: run.PodName, Namespace: b.GetNamespace(), Labels: parts.Labels(kind.appName, b.GetName()),
@@ -121,9 +126,12 @@ func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, i
 }
 
 // verifyResources are those of the servers that are backed up, and where these have none, those of the backup; last, what an empty
-// server needs.
+// server needs. What the servers may have on a node's disk says nothing about a backup: the kubelet would evict the pod by it.
 func verifyResources(from source, given corev1.ResourceRequirements) corev1.ResourceRequirements {
-	return parts.FillResources(parts.FillResources(from.resources, given), parts.Resources("10m", "64Mi", "", ""))
+	theirs := *from.resources.DeepCopy()
+	delete(theirs.Requests, corev1.ResourceEphemeralStorage)
+	delete(theirs.Limits, corev1.ResourceEphemeralStorage)
+	return parts.FillResources(parts.FillResources(theirs, given), parts.Resources("10m", "64Mi", "", ""))
 }
 
 // secretsVolume has the keys of all these Secrets.

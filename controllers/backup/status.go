@@ -22,6 +22,9 @@ func noteOutcome(b Object, o outcome, now time.Time) {
 	if o.cleared {
 		run.Leftovers = nil
 	}
+	if run.RawSize = max(run.RawSize, o.rawSize); o.failure == "" && o.rawSize > 0 { // data may have shrunk
+		run.RawSize = o.rawSize
+	}
 	switch {
 	case o.failure == "":
 		run.Phase = commonv1.BackupSucceeded

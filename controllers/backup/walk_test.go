@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -348,8 +349,8 @@ func (w *walk) environment(opened store.Store, content string) runner.Environmen
 	return runner.Environment{
 		Open: func(commonv1.BackupStore) (store.Store, error) { return opened, nil },
 		Servers: map[backup.ServerType]runner.Server{backup.Etcd: {
-			Dump: func(_ context.Context, _ backup.Source, _ string, file *os.File) (dumps.Meta, error) {
-				_, err := file.WriteString(content)
+			Dump: func(_ context.Context, _ backup.Source, _ string, file dumps.File) (dumps.Meta, error) {
+				_, err := io.WriteString(file, content)
 				return dumps.Meta{Revision: 1, ServerVersion: "3.6.16"}, err
 			},
 			Check:  func(string, backup.Manifest) error { return nil },

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ const (
 
 // Etcd writes a snapshot of an etcd, with its checksum behind it, into an empty file. It is of a follower that has all that was
 // committed when the backup started; of the leader only if no follower is in sync. A snapshot is whole, or there is an error.
-func Etcd(ctx context.Context, from backup.Source, dir string, file *os.File) (Meta, error) {
+func Etcd(ctx context.Context, from backup.Source, dir string, file File) (Meta, error) {
 	as, err := etcdLoginOf(from, dir)
 	if err != nil {
 		return Meta{}, err
@@ -37,7 +36,7 @@ func Etcd(ctx context.Context, from backup.Source, dir string, file *os.File) (M
 	return meta, as.redact(err)
 }
 
-func readEtcd(ctx context.Context, from backup.Source, as login, file *os.File) (Meta, error) {
+func readEtcd(ctx context.Context, from backup.Source, as login, file File) (Meta, error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	members, err := openMembers(ctx, from, as)

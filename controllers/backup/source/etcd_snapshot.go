@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 var errNoProgress = fmt.Errorf("nothing has arrived for %s", progressTimeout)
 
 // snapshot copies the member's data into the file.
-func (e *etcdMember) snapshot(ctx context.Context, file *os.File) (Meta, error) {
+func (e *etcdMember) snapshot(ctx context.Context, file File) (Meta, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	stalled := time.AfterFunc(progressTimeout, func() { end(errNoProgress) })

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
@@ -130,17 +128,4 @@ func (l *lastWords) String() string {
 		lines[i] = untrusted.Sanitize(line)
 	}
 	return strings.Join(lines, "; ")
-}
-
-// checkRoom returns an error if there is less room in the directory.
-func checkRoom(dir string, needed int64) error {
-	var is unix.Statfs_t
-	if err := unix.Statfs(dir, &is); err != nil {
-		return fmt.Errorf("reading the free space of %s: %w", dir, err)
-	}
-	if free := int64(is.Bavail) * is.Bsize; free < needed { //nolint:gosec // of a disk
-		return fmt.Errorf("verifying needs %d MiB in %s, which has %d MiB free: free disk space on the node, or schedule the pods elsewhere",
-			needed>>20, dir, free>>20)
-	}
-	return nil
 }

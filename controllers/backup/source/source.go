@@ -4,6 +4,7 @@ package source
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -45,6 +46,12 @@ const (
 )
 
 var versionPattern = regexp.MustCompile(`^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}[0-9A-Za-z.+~-]{0,16}$`)
+
+// File is an empty file that gets the data of a server.
+type File interface {
+	io.Writer
+	Name() string
+}
 
 // checkVersion returns an error for what is no version of a server.
 func checkVersion(version string) error {

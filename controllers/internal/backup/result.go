@@ -15,7 +15,7 @@ type Result struct {
 	Permanent bool `json:"permanent,omitempty"`
 	// Item that was written, fetched or verified.
 	Item *commonv1.BackupItem `json:"item,omitempty"`
-	// RawSize of what was fetched, decompressed, in bytes. Only fetch has it.
+	// RawSize of the data before its compression, in bytes; if there was no room for it, what it has at least. Only backup and fetch have it.
 	RawSize int64 `json:"rawSize,omitempty"`
 	// RequiresLogin: a server that starts from what was fetched serves only who has logged in. Only fetch has it, of an etcd.
 	RequiresLogin bool `json:"requiresLogin,omitempty"`

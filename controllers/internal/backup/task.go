@@ -75,6 +75,8 @@ type Task struct {
 	// MaxVersion is the version of the server that is to load the data; a backup that it cannot load is refused, by etcd's minor
 	// version or by the version of Redis' dump format. Empty: any.
 	MaxVersion string `json:"maxVersion,omitempty"`
+	// Scratch bounds what may be in ScratchDir.
+	Scratch Scratch `json:"scratch,omitzero"`
 }
 
 // Choice chooses one item of a folder.
@@ -115,5 +117,6 @@ func FetchTask(server ServerType, from commonv1.BackupReference, namespace, fetc
 		choice.Before = from.Before.Time
 	}
 	return Task{Kind: server, Store: from.Store, Folder: Folder(cmp.Or(from.Namespace, namespace), from.Name),
-		Item: cmp.Or(fetched, from.Item), Choose: choice, MaxVersion: version}
+		Item: cmp.Or(fetched, from.Item), Choose: choice, MaxVersion: version,
+		Scratch: Scratch{Limit: RestoreScratch}}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -32,7 +33,9 @@ const (
 // its memory is the file cache's that the kernel counts. It computes checksums, and compresses, in one goroutine: more than one CPU
 // would be of little use.
 func Resources(given corev1.ResourceRequirements) corev1.ResourceRequirements {
-	return parts.FillResources(given, parts.Resources("10m", "32Mi", "1", "96Mi"))
+	defaults := parts.Resources("10m", "32Mi", "1", "96Mi")
+	defaults.Requests[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(backup.LeastScratchRequest, resource.BinarySI)
+	return parts.FillResources(given, defaults)
 }
 
 // Runner returns a container of the operator's image that runs one command of the runner. The resources are those that its user gave.
@@ -96,11 +99,16 @@ func mountStore(container *corev1ac.ContainerApplyConfiguration, store commonv1.
 	return container
 }
 
-// Volumes are those of a pod with containers of this package.
-func Volumes(store commonv1.BackupStore) []*corev1ac.VolumeApplyConfiguration {
+// maxProgram bounds the volume that the runner is copied to.
+const maxProgram = "256Mi"
+
+// Volumes are those of a pod with containers of this package. They are on the node's disk, and bounded.
+func Volumes(store commonv1.BackupStore, scratch backup.Scratch) []*corev1ac.VolumeApplyConfiguration {
 	list := []*corev1ac.VolumeApplyConfiguration{
-		corev1ac.Volume().WithName(ScratchVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()),
-		corev1ac.Volume().WithName(programVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()),
+		corev1ac.Volume().WithName(ScratchVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource().
+			WithSizeLimit(*resource.NewQuantity(scratch.Limit, resource.BinarySI))),
+		corev1ac.Volume().WithName(programVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource().
+			WithSizeLimit(resource.MustParse(maxProgram))),
 	}
 	if v := store.Volume; v != nil {
 		return append(list, corev1ac.Volume().WithName(storeVolume).WithPersistentVolumeClaim(

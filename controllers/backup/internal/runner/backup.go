@@ -36,6 +36,9 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 	spool := e.scratchFile(spoolFile)
 	defer func() { _ = os.Remove(spool) }() // what is fetched needs its space
 	if err := e.spool(ctx, t, spool, &m); err != nil {
+		if full, ok := errors.AsType[*scratch.FullError](err); ok {
+			result.RawSize = full.Size
+		}
 		return result, fmt.Errorf("reading the data of the source: %w", err)
 	}
 	if err := t.write(ctx, spool, &m, e.Clock); err != nil {
@@ -43,7 +46,7 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 	}
 	result.Warning = warningOf(t.deleteLeftovers(ctx, true))
 	item := m.StatusItem(false)
-	result.Item = &item
+	result.Item, result.RawSize = &item, m.RawSize
 	return result, nil
 }
 
@@ -62,7 +65,7 @@ func (t task) refuseExisting(ctx context.Context) error {
 
 // spool reads the source into a file, and notes in the manifest what it is.
 func (e Environment) spool(ctx context.Context, t task, file string, m *backup.Manifest) error {
-	return writeFile(file, func(file *os.File) error {
+	return writeFile(e.room(t), file, func(file *scratch.File) error {
 		meta, err := t.server.Dump(ctx, *t.Source, e.Credentials, file)
 		if err != nil {
 			return err

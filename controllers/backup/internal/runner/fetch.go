@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/scratch"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
 
@@ -41,16 +41,21 @@ func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
 	if t.Choose != nil && !verified && !t.Choose.AllowUnverified {
 		return backup.Result{}, backup.Permanent(fmt.Errorf("the backup %s was never verified: set allowUnverified to use it", item))
 	}
-	if err := writeFile(e.scratchFile(backup.DataFile), func(file *os.File) error { return t.readData(ctx, m, file) }); err != nil {
+	room := e.room(t)
+	if err := room.Check(0, m.RawSize); err != nil { // before the store sends anything
+		return backup.Result{}, t.permanentUnlessVerifying(err)
+	}
+	data := e.scratchFile(backup.DataFile)
+	if err := writeFile(room, data, func(file *scratch.File) error { return t.readData(ctx, m, file) }); err != nil {
 		return backup.Result{}, err
 	}
 	var requiresLogin bool
 	if t.Choose != nil { // for a restore: it stops servers, and one that is foreign is of no use to them. Else verify looks at it
-		if requiresLogin, err = t.check(e.scratchFile(backup.DataFile), m); err != nil {
+		if requiresLogin, err = t.check(data, m); err != nil {
 			return backup.Result{}, err
 		}
 	}
-	err = writeFile(e.scratchFile(backup.ManifestFile), func(file *os.File) error { return json.NewEncoder(file).Encode(m) })
+	err = writeFile(room, e.scratchFile(backup.ManifestFile), func(file *scratch.File) error { return json.NewEncoder(file).Encode(m) })
 	found := m.StatusItem(verified)
 	return backup.Result{Item: &found, RawSize: m.RawSize, RequiresLogin: requiresLogin, Warning: warning,
 		Keys: m.Keys, Expires: m.Expires}, err

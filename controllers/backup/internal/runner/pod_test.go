@@ -85,7 +85,7 @@ func newPodOn(t *testing.T, spec commonv1.BackupStore, places store.Places) *pod
 	return p
 }
 
-func (p *pod) dump(_ context.Context, _ backup.Source, _ string, w *os.File) (source.Meta, error) {
+func (p *pod) dump(_ context.Context, _ backup.Source, _ string, w source.File) (source.Meta, error) {
 	if p.dumpError != nil {
 		_, _ = w.Write(p.content[:len(p.content)/2])
 		return source.Meta{}, p.dumpError

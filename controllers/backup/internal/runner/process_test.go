@@ -43,7 +43,7 @@ type childConfig struct {
 	Size   int64
 }
 
-func (c childConfig) dump(ctx context.Context, _ backup.Source, _ string, file *os.File) (source.Meta, error) {
+func (c childConfig) dump(ctx context.Context, _ backup.Source, _ string, file source.File) (source.Meta, error) {
 	if c.Size < 0 {
 		_, _ = io.WriteString(os.Stderr, "dumping\n")
 		<-ctx.Done()

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/scratch"
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/serve"
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/source"
@@ -27,7 +28,7 @@ import (
 // Server is what a runner does with one kind of server.
 type Server struct {
 	// Dump writes the server's data to an empty file, and says what it is.
-	Dump func(ctx context.Context, from backup.Source, credentials string, file *os.File) (source.Meta, error)
+	Dump func(ctx context.Context, from backup.Source, credentials string, file source.File) (source.Meta, error)
 	// Check reads a file, and compares what it holds with the manifest.
 	Check func(file string, m backup.Manifest) error
 	// RequiresLogin reports whether a server that starts from a file serves only who has logged in; nil where the file does not say.
@@ -61,7 +62,7 @@ func InPod() Environment {
 	}
 }
 
-func dumpRedis(ctx context.Context, from backup.Source, credentials string, file *os.File) (source.Meta, error) {
+func dumpRedis(ctx context.Context, from backup.Source, credentials string, file source.File) (source.Meta, error) {
 	return source.Redis(ctx, from, credentials, file)
 }
 
@@ -167,6 +168,11 @@ func (t task) verified(item string) string { return t.Folder + "/" + backup.Veri
 // objects are all three, first what makes it one.
 func (t task) objects(item string) []string {
 	return []string{t.manifest(item), t.verified(item), t.data(item)}
+}
+
+// room is what a task may have on the scratch volume.
+func (e Environment) room(t task) scratch.Room {
+	return scratch.Room{Scratch: t.Scratch, Dir: e.Scratch}
 }
 
 // scratchFile is one of those that the containers of a pod share, by the path that it has in a pod.

@@ -12,6 +12,7 @@ import (
 	"os"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/scratch"
 )
 
 // sum counts and digests what is written to it.
@@ -70,8 +71,8 @@ func (u untilDone) Read(b []byte) (int, error) {
 	return u.from.Read(b)
 }
 
-// writeFile makes a new file, in place of one of that name, by what write puts into it.
-func writeFile(name string, write func(*os.File) error) error {
+// writeFile makes a new file on the scratch volume, in place of one of that name, by what write puts into it.
+func writeFile(room scratch.Room, name string, write func(*scratch.File) error) error {
 	if err := os.RemoveAll(name); err != nil {
 		return fmt.Errorf("clearing the scratch volume: %w", err)
 	}
@@ -79,5 +80,5 @@ func writeFile(name string, write func(*os.File) error) error {
 	if err != nil {
 		return fmt.Errorf("writing to the scratch volume: %w", err)
 	}
-	return errors.Join(write(file), file.Close())
+	return errors.Join(write(room.NewFile(file)), file.Close())
 }

@@ -33,6 +33,9 @@ func (e Environment) verify(ctx context.Context, t task) (backup.Result, error) 
 	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
 		return backup.Result{}, fmt.Errorf("clearing the scratch volume: %w", err)
 	}
+	if err := e.room(t).Check(m.RawSize, backup.VerifyRoom(t.Kind, m.RawSize)); err != nil {
+		return backup.Result{}, fmt.Errorf("verifying the backup %s: %w", m.Item, err)
+	}
 	err = t.server.Verify(ctx, data, dir, m)
 	err = errors.Join(err, os.RemoveAll(dir))
 	if err != nil {

@@ -34,7 +34,7 @@ func FetchPod(in Inputs, s membership.Situation, source types.UID, image string)
 		WithContainers(runnerpod.Runner(backup.CommandServe, image, task, corev1.ResourceRequirements{}).
 			WithPorts(corev1ac.ContainerPort().WithName("backup").WithContainerPort(backup.ServePort).WithProtocol(corev1.ProtocolTCP)).
 			WithVolumeMounts(corev1ac.VolumeMount().WithName(peersVolume).WithMountPath(backup.PeersDir).WithReadOnly(true))).
-		WithVolumes(runnerpod.Volumes(from.Store)...).
+		WithVolumes(runnerpod.Volumes(from.Store, task.Scratch)...).
 		WithVolumes(runnerpod.SecretVolume(peersVolume, in.Spec.PeersName(), []string{"ca.crt", corev1.TLSCertKey, corev1.TLSPrivateKeyKey}))
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

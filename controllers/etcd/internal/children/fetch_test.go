@@ -56,7 +56,7 @@ func TestWhatIsFetched(t *testing.T) {
 			if got.Store.S3 == nil || got.Store.S3.Bucket != "backups" || got.Kind != backup.Etcd {
 				t.Errorf("from %+v", got)
 			}
-			got.Store, got.Kind = c.want.Store, c.want.Kind
+			got.Store, got.Kind, got.Scratch = c.want.Store, c.want.Kind, c.want.Scratch
 			if gotText, wantText := asJSON(t, got), asJSON(t, c.want); gotText != wantText {
 				t.Errorf("got %s", gotText)
 			}

@@ -22,7 +22,7 @@ const (
 func RestorePod(in Inputs, operatorImage, version string) *corev1.Pod {
 	options := in.Redis.Spec.PodOptions
 	options.TerminationGracePeriodSeconds = nil // it has nothing to keep
-	store := in.Spec.Bootstrap.Store
+	store, task := in.Spec.Bootstrap.Store, fetchTask(in, version)
 	server := parts.Container(RestoreContainer, in.Image, options).
 		WithCommand(in.Spec.RestoreCommand()...).
 		WithWorkingDir(backup.ScratchDir).
@@ -35,10 +35,10 @@ func RestorePod(in Inputs, operatorImage, version string) *corev1.Pod {
 	pod := parts.PodSpec(RestoreAppName, in.Redis.Name, options).
 		WithRestartPolicy(corev1.RestartPolicyNever).
 		WithSecurityContext(parts.RestrictedPod(redisUID)).
-		WithInitContainers(runnerpod.WithStoreToRead(runnerpod.Runner(backup.CommandFetch, operatorImage, fetchTask(in, version),
-			corev1.ResourceRequirements{}), store)).
+		WithInitContainers(runnerpod.WithStoreToRead(
+			runnerpod.Runner(backup.CommandFetch, operatorImage, task, corev1.ResourceRequirements{}), store)).
 		WithContainers(server).
-		WithVolumes(runnerpod.Volumes(store)...).
+		WithVolumes(runnerpod.Volumes(store, task.Scratch)...).
 		WithVolumes(corev1ac.Volume().WithName("files").WithSecret(corev1ac.SecretVolumeSource().
 			WithSecretName(in.Spec.FilesName()).WithDefaultMode(0o440).WithItems(keyToPath(config.UsersKey))))
 	if in.Spec.TLS {
@@ -55,5 +55,9 @@ func fetchTask(in Inputs, version string) backup.Task {
 	if record := in.Redis.Status.Restore; record != nil {
 		fetched = record.Item
 	}
-	return backup.FetchTask(backup.Redis, *in.Spec.Bootstrap, in.Spec.Namespace, fetched, version)
+	task := backup.FetchTask(backup.Redis, *in.Spec.Bootstrap, in.Spec.Namespace, fetched, version)
+	if in.Spec.Storage != nil { // a dump is no larger than what a node keeps of it
+		task.Scratch.Limit = max(task.Scratch.Limit, parts.Bytes(in.Spec.Storage.Size))
+	}
+	return task
 }

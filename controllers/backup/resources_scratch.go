@@ -1,0 +1,28 @@
+package backup
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+// besidesScratch is what a pod has on its node's disk outside of the scratch volume, in bytes: the runner's program, and logs.
+const besidesScratch = 128 << 20
+
+// scratchOf bounds the scratch volume of the current attempt: by the limit that its user has given to the pod's containers, or else by
+// the size of the data as it was last.
+func scratchOf(b Object, server backup.ServerKind) backup.Scratch {
+	if limit, given := b.GetBackupOptions().Resources.Limits[corev1.ResourceEphemeralStorage]; given {
+		return backup.Scratch{Limit: max(1, parts.Bytes(limit)-besidesScratch), Fixed: true}
+	}
+	return backup.Scratch{Limit: backup.ScratchLimit(server, b.GetBackupStatus().Run.RawSize, verifies(b))}
+}
+
+// withScratchRequest returns the resources that the user has given, with a request for the data on a node's disk if they have none.
+func withScratchRequest(b Object, server backup.ServerKind) corev1.ResourceRequirements {
+	request := backup.ScratchRequest(server, b.GetBackupStatus().Run.RawSize, verifies(b))
+	return parts.FillResources(b.GetBackupOptions().Resources, corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceEphemeralStorage: *resource.NewQuantity(request, resource.BinarySI)}})
+}
