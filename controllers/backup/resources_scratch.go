@@ -13,7 +13,7 @@ const besidesScratch = 128 << 20
 
 // scratchOf bounds the scratch volume of the current attempt: by the limit that its user has given to the pod's containers, or else by
 // the size of the data as it was last.
-func scratchOf(b Object, server backup.ServerKind) backup.Scratch {
+func scratchOf(b Object, server backup.ServerType) backup.Scratch {
 	if limit, given := b.GetBackupOptions().Resources.Limits[corev1.ResourceEphemeralStorage]; given {
 		return backup.Scratch{Limit: max(1, parts.Bytes(limit)-besidesScratch), Fixed: true}
 	}
@@ -21,7 +21,7 @@ func scratchOf(b Object, server backup.ServerKind) backup.Scratch {
 }
 
 // withScratchRequest returns the resources that the user has given, with a request for the data on a node's disk if they have none.
-func withScratchRequest(b Object, server backup.ServerKind) corev1.ResourceRequirements {
+func withScratchRequest(b Object, server backup.ServerType) corev1.ResourceRequirements {
 	request := backup.ScratchRequest(server, b.GetBackupStatus().Run.RawSize, verifies(b))
 	return parts.FillResources(b.GetBackupOptions().Resources, corev1.ResourceRequirements{Requests: corev1.ResourceList{
 		corev1.ResourceEphemeralStorage: *resource.NewQuantity(request, resource.BinarySI)}})

@@ -66,7 +66,7 @@ func TestTheNextAttemptHasMoreRoom(t *testing.T) {
 	b := running("1")
 	pod := podOf(b, "1", func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed },
 		ended(backup.CommandBackup, 1, says(backup.Result{Error: "no room", RawSize: 21 << 30})))
-	recordOutcome(b, judge(b.Status.Run, pod, ""), testTime)
+	noteOutcome(b, judge(b.Status.Run, pod, ""), testTime)
 	if b.Status.Run.Phase != commonv1.BackupRetrying || b.Status.Run.Permanent {
 		t.Fatalf("%+v", b.Status.Run)
 	}
@@ -89,7 +89,7 @@ func TestAnEvictionByItsOwnLimitIsTheLastAttempt(t *testing.T) {
 			pod := podOf(b, "1", func(pod *corev1.Pod) {
 				pod.Status.Phase, pod.Status.Reason, pod.Status.Message = corev1.PodFailed, "Evicted", message
 			})
-			recordOutcome(b, judge(b.Status.Run, pod, ""), testTime)
+			noteOutcome(b, judge(b.Status.Run, pod, ""), testTime)
 			want := commonv1.BackupRetrying
 			if last {
 				want = commonv1.BackupFailed

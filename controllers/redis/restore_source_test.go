@@ -70,3 +70,12 @@ func TestSourceFromPodWarns(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestSourceFromPodSaysHowManyKeysMayHaveExpired(t *testing.T) {
+	message := `{"keys":10,"expires":3,"item":{"name":"20260102T120000Z-89abcdef","size":1,"sha256":"` + strings.Repeat("a", 64) + `"}}`
+	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning,
+		InitContainerStatuses: []corev1.ContainerStatus{ended("fetch", 0, message)}}}
+	if got := sourceFromPod(pod, fixture.Noon); !strings.HasPrefix(got.Expiry, "3 of the 10 keys in the backup of 2026-01-02T12:00:00Z") {
+		t.Errorf("%q", got.Expiry)
+	}
+}

@@ -298,7 +298,7 @@ func TestAReplicaThatNeverCatchesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer replica.conn.close()
-	if _, _, err := chooseNode(t.Context(), []*redisNode{replica, master}, time.Nanosecond); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := chooseNode(t.Context(), []*redisNode{replica, master}, false, time.Nanosecond); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // Redis writes a dump of a Redis to w. It is of a replica that has all that the master had when the backup started; of the master
-// only if no replica is connected to it. A dump is whole, or there is an error. Reading w slowly would make the server give up
+// only if there is no other server. A dump is whole, or there is an error. Reading w slowly would make the server give up
 // the dump, so w should be a file.
 func Redis(ctx context.Context, from backup.Source, dir string, w io.Writer) (Meta, error) {
 	as, err := loginOf(from, dir)
@@ -42,7 +42,7 @@ func readRedis(ctx context.Context, from backup.Source, as login, w io.Writer) (
 	if err != nil {
 		return Meta{}, err
 	}
-	chosen, barrier, err := chooseNode(ctx, nodes, catchUpLimit)
+	chosen, barrier, err := chooseNode(ctx, nodes, len(from.Endpoints) == 1, catchUpLimit)
 	if err != nil {
 		return Meta{}, err
 	}
@@ -96,13 +96,18 @@ func openNodes(ctx context.Context, from backup.Source, as login) (nodes []*redi
 	return nodes, nil
 }
 
-// chooseNode returns the server to read, and what the master had: the barrier. It waits for a replica that has all of that.
-func chooseNode(ctx context.Context, nodes []*redisNode, limit time.Duration) (chosen *redisNode, barrier Replication, err error) {
+// chooseNode returns the server to read, and what the master had: the barrier. It waits for a replica that has all of that. alone says
+// that there is no other server than the master, which then is read itself.
+func chooseNode(ctx context.Context, nodes []*redisNode, alone bool, limit time.Duration) (chosen *redisNode, barrier Replication, err error) {
 	master := nodes[slices.IndexFunc(nodes, func(n *redisNode) bool { return n.replication.IsMaster })]
 	barrier = master.replication
 	replicas := slices.DeleteFunc(slices.Clone(nodes), func(n *redisNode) bool { return !n.replication.Follows(barrier) })
-	if len(replicas) == 0 {
+	switch {
+	case alone:
 		return master, barrier, nil
+	case len(replicas) == 0:
+		return nil, Replication{}, fmt.Errorf("no replica is in sync with the master %s: a master that has replicas gives no dump, since one "+
+			"who may ask it for a dump may also confirm writes", master.endpoint)
 	}
 	ctx, done := context.WithTimeout(ctx, limit)
 	defer done()

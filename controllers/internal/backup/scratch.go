@@ -28,7 +28,7 @@ const (
 )
 
 // VerifyRoom is what a server that is started from data of that size writes next to it, in bytes. A Redis only reads its dump.
-func VerifyRoom(kind ServerKind, rawSize int64) int64 {
+func VerifyRoom(kind ServerType, rawSize int64) int64 {
 	if kind == Etcd {
 		return rawSize + etcdLogRoom
 	}
@@ -36,7 +36,7 @@ func VerifyRoom(kind ServerKind, rawSize int64) int64 {
 }
 
 // scratchNeed is what a pod has in ScratchDir at most when it makes a backup of that size. Without verification it only has the data.
-func scratchNeed(kind ServerKind, rawSize int64, verify bool) int64 {
+func scratchNeed(kind ServerType, rawSize int64, verify bool) int64 {
 	rawSize = min(rawSize, math.MaxInt64/8)
 	if verify {
 		return rawSize + VerifyRoom(kind, rawSize) + scratchRest
@@ -46,7 +46,7 @@ func scratchNeed(kind ServerKind, rawSize int64, verify bool) int64 {
 
 // ScratchLimit bounds what a pod may have in ScratchDir, in bytes: twice what the last data would need, so that data may grow. rawSize
 // is 0 where nothing is known of it.
-func ScratchLimit(kind ServerKind, rawSize int64, verify bool) int64 {
+func ScratchLimit(kind ServerType, rawSize int64, verify bool) int64 {
 	if rawSize <= 0 {
 		return FirstScratch
 	}
@@ -54,7 +54,7 @@ func ScratchLimit(kind ServerKind, rawSize int64, verify bool) int64 {
 }
 
 // ScratchRequest is what the scheduler looks for on a node, in bytes: a quarter more than the last data would need.
-func ScratchRequest(kind ServerKind, rawSize int64, verify bool) int64 {
+func ScratchRequest(kind ServerType, rawSize int64, verify bool) int64 {
 	if rawSize <= 0 {
 		return LeastScratchRequest
 	}

@@ -95,8 +95,12 @@ func Quote(arg string) string {
 }
 
 // BackupRights are the rights of a backup on a server, in the words of the users' file: to ask what the server is, and to read all
-// data as a dump. PSYNC is allowed for a history that no server has: with the server's own, its FAILOVER makes a replica master.
-var BackupRights = []string{"-@all", "+ping", "+info", "+role", "+replconf", "+psync|?"}
+// data as a dump. PSYNC is allowed for a history that no server has: with the server's own, its FAILOVER makes a replica master. A server
+// starts as no master; what becomes a master that has replicas then withdraws the right to a dump (wire.Server.Admit).
+var BackupRights = slices.Concat(BackupRightsOnMaster, wire.DumpRights())
+
+// BackupRightsOnMaster are those on a master that has replicas: a backup that asked for a dump could confirm writes in place of them.
+var BackupRightsOnMaster = []string{"-@all", "+ping", "+info", "+role"}
 
 // UsersACL is the server's user file. Applications may do everything but change
 // roles, users and the server; https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/.

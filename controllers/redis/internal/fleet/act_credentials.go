@@ -15,7 +15,7 @@ func (f *Fleet) doSetPasswords(ctx context.Context, s topology.Step) error {
 	return forEach(s.NodeNames, func(name string) error {
 		m, _ := f.Find(name)
 		server := f.servers[name]
-		err := setPasswords(ctx, server, f.Credentials)
+		err := setPasswords(ctx, server, f.Credentials, f.backupRights(m))
 		if err != nil && !wire.IsRefusal(err) {
 			return err
 		}
@@ -26,11 +26,11 @@ func (f *Fleet) doSetPasswords(ctx context.Context, s topology.Step) error {
 
 // setPasswords makes a server accept exactly these passwords. Once a rotation has ended, no connection of the operator's user that
 // was made with a former password stays, and the replicas' common password is refused: each replica has its own login.
-func setPasswords(ctx context.Context, s server, c config.Credentials) error {
+func setPasswords(ctx context.Context, s server, c config.Credentials, backupRights []string) error {
 	commands := []func() error{
 		func() error { return s.SetPasswords(ctx, wire.Operator, c.OperatorDigests()...) },
 		func() error { return s.SetPasswords(ctx, config.Application, c.AcceptedDigests()...) },
-		func() error { return s.DefineUser(ctx, backup.RedisUser, c.BackupDigests(), config.BackupRights...) },
+		func() error { return s.DefineUser(ctx, backup.RedisUser, c.BackupDigests(), backupRights...) },
 	}
 	if c.Rotation.HasRotated() {
 		commands = append(commands,
@@ -43,6 +43,23 @@ func setPasswords(ctx context.Context, s server, c config.Credentials) error {
 		}
 	}
 	return nil
+}
+
+// backupRights are those of a backup on that node.
+func (f *Fleet) backupRights(m topology.Node) []string {
+	if m.Master && f.Spec.Size > 1 {
+		return config.BackupRightsOnMaster
+	}
+	return config.BackupRights
+}
+
+// dumpReaders are the logins other than those of replicas that may ask a master for a dump: the backups', if there is no replica to ask,
+// nor one whose confirmation a client waits for.
+func (f *Fleet) dumpReaders() []wire.Login {
+	if f.Spec.Size > 1 {
+		return nil
+	}
+	return []wire.Login{{User: wire.Backup}}
 }
 
 // RotatePasswords starts the next stage of a rotation that is due: the next passwords are published once every server accepts them,

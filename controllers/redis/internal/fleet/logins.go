@@ -53,5 +53,5 @@ func (f *Fleet) admitOnly(ctx context.Context, processes []cachev1alpha1.RedisPr
 			f.memory.forgetLogin(m.RunID)
 		}
 	}
-	return f.masterServer().Admit(ctx, config.LoginUsers(), logins)
+	return f.masterServer().Admit(ctx, config.LoginUsers(), append(logins, f.dumpReaders()...))
 }

@@ -361,7 +361,9 @@ func (m modelServer) Pin(context.Context) error { return m.command(pinEffect, ni
 func (m modelServer) Admit(_ context.Context, _ []string, admitted []wire.Login) error {
 	return m.command(admitEffect, func(q *request) {
 		for _, login := range admitted {
-			q.admits[config.Ordinal(login.User)] = m.owner(login)
+			if login.User != wire.Backup { // reads, and is followed by nothing
+				q.admits[config.Ordinal(login.User)] = m.owner(login)
+			}
 		}
 	})
 }

@@ -8,11 +8,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"k8s.io/utils/clock"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
 
 // Replication is the user that a server's ACL file lets replicate. No replica of ours logs in
@@ -21,6 +24,27 @@ const Replication = "_replication"
 
 // replicaRights are the rights of a replica on its master.
 var replicaRights = []any{"+ping", "+psync", "+replconf"}
+
+// Backup is the user that reads a dump, as a replica does that wants nothing else. Rights are for whole commands, so one that may ask for
+// a dump may also acknowledge what it has not got: REPLCONF takes several options in one command, and only its first is compared with a
+// right. On a master that has replicas it may ask for none.
+const Backup = backup.RedisUser
+
+// DumpRights are the rights of a user to ask for a dump. PSYNC is for a history that no server has: with the server's own, its FAILOVER
+// makes a replica master.
+func DumpRights() []string { return []string{"+replconf", "+psync|?"} }
+
+// setDumpRights is the command that gives a backup the rights to ask for a dump, or takes them.
+func setDumpRights(given bool) []any {
+	words := []any{"ACL", "SETUSER", Backup}
+	if !given {
+		return append(words, "-replconf", "-psync")
+	}
+	for _, right := range DumpRights() {
+		words = append(words, right)
+	}
+	return words
+}
 
 // Login is the user and password with which a replica logs in to its master.
 type Login struct {
@@ -35,8 +59,9 @@ func (l Login) Digest() string {
 }
 
 // Admit makes the server admit exactly these of the replicas' users, and closes the
-// connections of all others: a replica that is not admitted confirms no write any more.
-// The passwords are not in the error.
+// connections of all others: a replica that is not admitted confirms no write any more. Nor
+// does a backup, which may ask for a dump only if a login of the user Backup is among the
+// admitted. The passwords are not in the error.
 func (s *Server) Admit(ctx context.Context, users []string, admitted []Login) error {
 	refusals, err := s.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
 		for _, user := range append([]string{Replication}, users...) {
@@ -51,6 +76,12 @@ func (s *Server) Admit(ctx context.Context, users []string, admitted []Login) er
 				tx.Do(ctx, "CLIENT", "KILL", "USER", user)
 			}
 		}
+		if slices.ContainsFunc(admitted, func(l Login) bool { return l.User == Backup }) {
+			tx.Do(ctx, setDumpRights(true)...)
+			return nil
+		}
+		tx.Do(ctx, setDumpRights(false)...)
+		tx.Do(ctx, "CLIENT", "KILL", "TYPE", "replica", "USER", Backup)
 		return nil
 	})
 	for _, refusal := range refusals { // the first says why, the transaction only that

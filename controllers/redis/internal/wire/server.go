@@ -205,11 +205,13 @@ func (s *Server) Fence(ctx context.Context) error {
 	return s.do(ctx, "REPLICAOF", FenceHost, "1")
 }
 
-// Follow makes the server a replica of the master at that address, to which it logs in by that login.
+// Follow makes the server a replica of the master at that address, to which it logs in by that login. A replica confirms no write to a
+// client, so a backup may ask it for a dump.
 func (s *Server) Follow(ctx context.Context, address string, as Login) error {
 	_, err := s.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
 		tx.ConfigSet(ctx, "masteruser", as.User)
 		tx.ConfigSet(ctx, "masterauth", as.Password)
+		tx.Do(ctx, setDumpRights(true)...)
 		tx.Do(ctx, "REPLICAOF", address, strconv.Itoa(Port))
 		return nil
 	})
