@@ -98,7 +98,8 @@ func openNodes(ctx context.Context, from backup.Source, as login) (nodes []*redi
 
 // chooseNode returns the server to read, and what the master had: the barrier. It waits for a replica that has all of that. alone says
 // that there is no other server than the master, which then is read itself.
-func chooseNode(ctx context.Context, nodes []*redisNode, alone bool, limit time.Duration) (chosen *redisNode, barrier Replication, err error) {
+func chooseNode(ctx context.Context, nodes []*redisNode, alone bool, limit time.Duration,
+) (chosen *redisNode, barrier Replication, err error) {
 	master := nodes[slices.IndexFunc(nodes, func(n *redisNode) bool { return n.replication.IsMaster })]
 	barrier = master.replication
 	replicas := slices.DeleteFunc(slices.Clone(nodes), func(n *redisNode) bool { return !n.replication.Follows(barrier) })
