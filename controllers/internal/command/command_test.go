@@ -25,7 +25,7 @@ func TestAProcessThatDoesNotLeadActsNot(t *testing.T) {
 // The time of an act starts before the process asks whether it leads: it may be stopped between the answer and the first command.
 func TestTheTimeOfAnActStartsBeforeTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stopped := func() bool { time.Sleep(ActLimit); return true }
+		stopped := func() bool { time.Sleep(ActLimit); return true } //nolint:forbidigo // the clock of the bubble
 		err := AsLeader(t.Context(), stopped, func(ctx context.Context) error {
 			synctest.Wait()
 			return ctx.Err()
