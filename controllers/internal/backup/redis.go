@@ -8,7 +8,7 @@ const RedisUser = "_backup"
 // deleted and another one is made under its name finds the other's.
 const SourceUIDKey = "uid"
 
-// SanitizeDirective, set to yes, makes a server check every value of a dump in full while it loads it. Without it, a server checks sizes
+// SanitizeDirective makes a server, if it is yes, check every value of a dump in full while it loads it. Without it, a server checks sizes
 // alone: a value that is damaged or forged inside makes it read beyond the value when a client asks for it.
 const SanitizeDirective = "sanitize-dump-payload"
 
