@@ -256,7 +256,7 @@ var servers = []mutant{
 		"tx.Do(ctx, setDumpRights(true)...)", "",
 		"TestAReplicaGivesADump"},
 	{"passwords give a backup a right that its master withdrew", "internal/fleet/act_credentials.go",
-		"if m.Master && f.Spec.Size > 1 {", "if m.Master && f.Spec.Size > 99 {",
+		"if m.Master && (f.Spec.Size > 1 || replicas) {", "if m.Master && (f.Spec.Size > 99 || replicas) {",
 		"TestABackupsRightsFollowTheRole"},
 	{"a history that changes with the first replica", "internal/wire/logins.go",
 		"err := errors.Join(s.pin(ctx, once), s.Configure", "_ = once\n	err := errors.Join(s.Configure",

@@ -47,19 +47,11 @@ func setPasswords(ctx context.Context, s server, c config.Credentials, backupRig
 
 // backupRights are those of a backup on that node.
 func (f *Fleet) backupRights(m topology.Node) []string {
-	if m.Master && f.Spec.Size > 1 {
+	replicas := f.Redis.Status.Replication != nil && len(f.Redis.Status.Replication.SyncSet) > 0
+	if m.Master && (f.Spec.Size > 1 || replicas) {
 		return config.BackupRightsOnMaster
 	}
 	return config.BackupRights
-}
-
-// dumpReaders are the logins other than those of replicas that may ask a master for a dump: the backups', if there is no replica to ask,
-// nor one whose confirmation a client waits for.
-func (f *Fleet) dumpReaders() []wire.Login {
-	if f.Spec.Size > 1 {
-		return nil
-	}
-	return []wire.Login{{User: wire.Backup}}
 }
 
 // RotatePasswords starts the next stage of a rotation that is due: the next passwords are published once every server accepts them,

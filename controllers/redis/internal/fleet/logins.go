@@ -53,5 +53,14 @@ func (f *Fleet) admitOnly(ctx context.Context, processes []cachev1alpha1.RedisPr
 			f.memory.forgetLogin(m.RunID)
 		}
 	}
-	return f.masterServer().Admit(ctx, config.LoginUsers(), append(logins, f.dumpReaders()...))
+	return f.masterServer().Admit(ctx, config.LoginUsers(), append(logins, f.dumpReaders(processes...)...))
+}
+
+// dumpReaders are the logins other than those of replicas that may ask a master with these replicas for a dump: the backups', if there is
+// no replica to ask, nor one whose confirmation a client waits for.
+func (f *Fleet) dumpReaders(replicas ...cachev1alpha1.RedisProcess) []wire.Login {
+	if f.Spec.Size > 1 || len(replicas) > 0 {
+		return nil
+	}
+	return []wire.Login{{User: wire.Backup}}
 }
