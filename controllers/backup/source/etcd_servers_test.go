@@ -152,11 +152,6 @@ func (l *laggingMember) Snapshot(_ *etcdserverpb.SnapshotRequest, to etcdserverp
 	return to.Send(&etcdserverpb.SnapshotResponse{Blob: all, Version: answer.Version})
 }
 
-func (l *laggingMember) HashKV(ctx context.Context, asked *etcdserverpb.HashKVRequest) (*etcdserverpb.HashKVResponse, error) {
-	answer, err := l.leader.client.HashKV(ctx, l.leader.endpoint, asked.Revision)
-	return (*etcdserverpb.HashKVResponse)(answer), err
-}
-
 func endpointsOf(cluster []etcdServer) []string {
 	var all []string
 	for _, s := range cluster {
