@@ -99,11 +99,6 @@ func (s Situation) recoveryToken(lost, left []Member) string {
 	for _, m := range lost {
 		seen = append(seen, m.Record.DataID)
 	}
-	return tokenOf(seen...)
-}
-
-// tokenOf is a short text that differs with what a human is to have read.
-func tokenOf(seen ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(seen, "\n")))
 	return hex.EncodeToString(sum[:])[:12]
 }
@@ -158,27 +153,10 @@ func (s Situation) finishRecovery() (Step, bool) {
 		}
 	}
 	if len(former) == 0 && s.Listed && m.IsHealthy() {
-		return s.endRecovery(m), true
+		return Step{Do: EndRecovery, Member: name}, true
 	}
 	if next, ok := s.blockWhileLockedOut(); ok && len(former) == 0 {
 		return next, true
 	}
 	return Step{Do: Wait, Message: "waiting for " + name + ", from whose data the cluster continues", RequeueAfter: ShortRequeue}, true
-}
-
-// endRecovery ends a recovery once its member serves what a human has allowed. If that member has lost revisions since, as on a volume
-// that was put back meanwhile, a human must allow that, too.
-func (s Situation) endRecovery(m Member) Step {
-	allowed := s.Status.LastRecovery
-	if allowed == nil || m.View.Revision >= allowed.Revision {
-		return Step{Do: EndRecovery, Member: m.Name}
-	}
-	token := tokenOf(s.recovery(), fmt.Sprint(m.View.Revision))
-	if s.AllowedRecovery == token {
-		return Step{Do: EndRecovery, Member: m.Name, Message: "a human has allowed an earlier revision"}
-	}
-	return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
-		"%s serves revision %d, and the recovery was allowed for revision %d: it has lost data since. To continue from revision %d, "+
-			"annotate this object with %s=%s",
-		m.Name, m.View.Revision, allowed.Revision, m.View.Revision, databasev1alpha1.EtcdAllowUnsafeRecovery, token)}
 }

@@ -42,14 +42,6 @@ func (s *scene) serveRecovered() {
 	s.Listed, s.Members[2].View = true, View{Answered: true, ID: 102, Leader: 102}
 }
 
-// recoveredAt has the member of a recovery that was allowed for revision 77 serve that revision.
-func (s *scene) recoveredAt(revision int64) {
-	s.recovering()
-	s.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{Revision: 77}
-	s.serveRecovered()
-	s.Members[2].View.Revision = revision
-}
-
 func TestRecovery(t *testing.T) {
 	for _, c := range []row{
 		{"E8: a human must allow it", (*scene).loseMajority, "Block ", "from the data of a-2, revision 77"},
@@ -195,17 +187,6 @@ func TestRecovery(t *testing.T) {
 			s.silence(2)
 		}, "Wait ", "waiting for a-2"},
 		{"E8: it serves", func(s *scene) { s.recovering(); s.serveRecovered() }, "EndRecovery a-2", ""},
-		{"E8: it serves the revision that was allowed", func(s *scene) { s.recoveredAt(77) }, "EndRecovery a-2", ""},
-		{"E8: it serves an earlier revision than the one that was allowed", func(s *scene) { s.recoveredAt(76) },
-			"Block ", "serves revision 76, and the recovery was allowed for revision 77"},
-		{"E8: a human allows the earlier revision, too", func(s *scene) {
-			s.recoveredAt(76)
-			s.AllowedRecovery = tokenOf("r", "76")
-		}, "EndRecovery a-2", "has allowed an earlier revision"},
-		{"E8: the token of one earlier revision allows no other", func(s *scene) {
-			s.recoveredAt(75)
-			s.AllowedRecovery = tokenOf("r", "76")
-		}, "Block ", "serves revision 75"},
 	} {
 		t.Run(c.name, c.test)
 	}
