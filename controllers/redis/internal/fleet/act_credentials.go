@@ -19,7 +19,8 @@ func (f *Fleet) doSetPasswords(ctx context.Context, s topology.Step) error {
 		if err != nil && !wire.IsRefusal(err) {
 			return err
 		}
-		f.memory.passwordReplies[m.RunID] = passwordReply{digest: f.Credentials.AcceptedDigest(), refused: err != nil}
+		f.memory.passwordReplies[m.RunID] = passwordReply{digest: f.Credentials.AcceptedDigest(), refused: err != nil,
+			givesNone: m.Master && !f.masterGivesDumps()}
 		return nil
 	})
 }
@@ -47,11 +48,17 @@ func setPasswords(ctx context.Context, s server, c config.Credentials, backupRig
 
 // backupRights are those of a backup on that node.
 func (f *Fleet) backupRights(m topology.Node) []string {
-	replicas := f.Redis.Status.Replication != nil && len(f.Redis.Status.Replication.SyncSet) > 0
-	if m.Master && (f.Spec.Size > 1 || replicas) {
+	if m.Master && !f.masterGivesDumps() {
 		return config.BackupRightsOnMaster
 	}
 	return config.BackupRights
+}
+
+// masterGivesDumps reports whether the master is to give dumps to backups: only if there is no replica to ask, nor one whose confirmation
+// a client waits for.
+func (f *Fleet) masterGivesDumps() bool {
+	rep := f.Redis.Status.Replication
+	return f.Spec.Size == 1 && (rep == nil || len(rep.SyncSet) == 0)
 }
 
 // RotatePasswords starts the next stage of a rotation that is due: the next passwords are published once every server accepts them,
@@ -76,7 +83,7 @@ func (f *Fleet) RotatePasswords() bool {
 // PublishPassword gives the applications the wanted password, once every node that answers
 // accepts it.
 func (f *Fleet) PublishPassword() {
-	f.memory.fillPasswords(&f.World, f.Redis.Status.Nodes, f.Credentials) // some may have learned it in this pass
+	f.memory.fillPasswords(&f.World, f.Redis.Status.Nodes, f.Credentials, f.masterGivesDumps()) // some may have learned it in this pass
 	if f.Credentials.IsUnpublished() && f.Count(topology.Node.HasOldPasswords) == 0 {
 		f.Credentials = f.Credentials.Publish(f.Redis.Status.Replication != nil)
 		f.memory.KeepCredentials(f.Credentials)

@@ -31,7 +31,7 @@ func (f *Fleet) makeMaster(ctx context.Context, name string) error {
 	if !server.Look(ctx).Fenced() {
 		return fmt.Errorf("%s is no longer fenced, or does not answer; another is chosen", candidate.Name)
 	}
-	if err := server.Admit(ctx, config.LoginUsers(), f.dumpReaders()); err != nil { // no replica confirms before it is recorded
+	if err := f.admit(ctx, server, candidate, nil); err != nil { // no replica confirms before it is recorded
 		return err
 	}
 	if err := server.Promote(ctx, f.effectiveMinReplicas(candidate)); err != nil {
@@ -53,7 +53,7 @@ func (f *Fleet) doSwitchOver(ctx context.Context, s topology.Step) error {
 	if err := f.saveIntent(ctx, s); err != nil {
 		return err
 	}
-	if err := target.Admit(ctx, config.LoginUsers(), f.dumpReaders()); err != nil {
+	if err := f.admit(ctx, target, candidate, nil); err != nil {
 		return err
 	}
 	if err := errors.Join(old.Pause(ctx, catchUpTimeout), old.Fence(ctx)); err != nil {

@@ -26,20 +26,35 @@ func TestABackupsRightsFollowTheRole(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := New(&Operator{}, fixture.Sized(c.size), nil, nil)
 			f.Redis.Status.Replication = &cachev1alpha1.RedisReplication{}
-			var set []cachev1alpha1.RedisProcess
 			if c.member {
-				set = []cachev1alpha1.RedisProcess{{Name: "a-1"}}
+				f.Redis.Status.Replication.SyncSet = []cachev1alpha1.RedisProcess{{Name: "a-1"}}
 			}
-			f.Redis.Status.Replication.SyncSet = set
 			node := topology.Node{}
 			node.Master = c.master
 			if rights := f.backupRights(node); slices.Contains(rights, "+replconf") != c.dumps || slices.Contains(rights, "+psync|?") != c.dumps ||
 				!slices.Contains(rights, "+info") {
 				t.Errorf("%q", rights)
 			}
-			if admitted := len(f.dumpReaders(set...)) > 0; admitted != (c.size == 1 && !c.member) {
-				t.Errorf("a master of %d nodes gives dumps: %t", c.size, admitted)
-			}
 		})
+	}
+}
+
+// The replicas were lost while the size was larger, so nothing is sent to the master when it is made smaller.
+func TestAMasterThatIsAloneIsToGiveDumps(t *testing.T) {
+	s, known, c := fixture.Healthy(1), knownOfNone(), fixture.Started("p", "")
+	known.passwordReplies[s.Nodes[0].RunID] = passwordReply{digest: c.AcceptedDigest()}
+	isUnknown := func(masterGivesDumps bool) bool {
+		known.fillPasswords(&s.World, s.Status.Nodes, c, masterGivesDumps)
+		return s.Nodes[0].PasswordsUnknown
+	}
+	if isUnknown(true) {
+		t.Error("a master that gives dumps is sent its passwords again")
+	}
+	known.noteGivesNone(s.Nodes[0].RunID)
+	if isUnknown(false) {
+		t.Error("a master with replicas is sent its passwords again")
+	}
+	if !isUnknown(true) {
+		t.Error("a master that is alone, and was made to refuse dumps, is not sent the right to give them")
 	}
 }

@@ -53,14 +53,16 @@ func (f *Fleet) admitOnly(ctx context.Context, processes []cachev1alpha1.RedisPr
 			f.memory.forgetLogin(m.RunID)
 		}
 	}
-	return f.masterServer().Admit(ctx, config.LoginUsers(), append(logins, f.dumpReaders(processes...)...))
+	return f.admit(ctx, f.masterServer(), f.RecordedMaster(master), logins)
 }
 
-// dumpReaders are the logins other than those of replicas that may ask a master with these replicas for a dump: the backups', if there is
-// no replica to ask, nor one whose confirmation a client waits for.
-func (f *Fleet) dumpReaders(replicas ...cachev1alpha1.RedisProcess) []wire.Login {
-	if f.Spec.Size > 1 || len(replicas) > 0 {
-		return nil
+// admit makes the server of a node, which is or becomes the master, admit exactly the replicas with these logins. If it is to have no
+// replica, it also gives dumps to backups: there is no replica to ask, nor one whose confirmation a client waits for.
+func (f *Fleet) admit(ctx context.Context, s server, m topology.Node, logins []wire.Login) error {
+	if f.Spec.Size == 1 && len(logins) == 0 {
+		logins = []wire.Login{{User: wire.Backup}}
+	} else {
+		f.memory.noteGivesNone(m.RunID)
 	}
-	return []wire.Login{{User: wire.Backup}}
+	return s.Admit(ctx, config.LoginUsers(), logins)
 }

@@ -73,7 +73,7 @@ func (f *Fleet) fillFromMemory() {
 		}
 		m.SilentFor = f.memory.watched.trackSilence(m.Address, m.Answer, now)
 	}
-	f.memory.fillPasswords(&f.World, f.Redis.Status.Nodes, f.Credentials)
+	f.memory.fillPasswords(&f.World, f.Redis.Status.Nodes, f.Credentials, f.masterGivesDumps())
 	f.memory.fillSettings(f.Spec, &f.World)
 	f.memory.fillCommands(f.addressable(), f.operator.Clock.Now())
 	f.FencedFor = f.memory.trackFenced(f.World, f.operator.Clock)

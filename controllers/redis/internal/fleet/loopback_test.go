@@ -229,7 +229,7 @@ func (l *loopback) pass() topology.Verb {
 	if err != nil {
 		l.t.Log(next, err)
 	}
-	p.memory.fillPasswords(&p.World, l.redis.Status.Nodes, p.Credentials)
+	p.memory.fillPasswords(&p.World, l.redis.Status.Nodes, p.Credentials, p.masterGivesDumps())
 	p.RotatePasswords()
 	l.secrets = p.Credentials
 	p.TakeAcceptedSettings()

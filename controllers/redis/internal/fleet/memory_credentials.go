@@ -24,13 +24,23 @@ func (m *Memory) KeepCredentials(c config.Credentials) {
 
 // passwordReply is what a process answered when it was sent the passwords to accept.
 type passwordReply struct {
-	digest  string // of all these passwords
-	refused bool
+	digest    string // of all these passwords
+	refused   bool
+	givesNone bool // it is a master that was made to refuse dumps to backups
+}
+
+// noteGivesNone notes that a process refuses dumps to backups from now on. It need not be noted of one that was sent no passwords.
+func (m *Memory) noteGivesNone(runID string) {
+	if reply, sent := m.passwordReplies[runID]; sent {
+		reply.givesNone = true
+		m.passwordReplies[runID] = reply
+	}
 }
 
 // fillPasswords fills into the world which passwords its processes are known to accept, and notes
-// whether the operator is locked out by every server that answers.
-func (m *Memory) fillPasswords(w *topology.World, recorded []cachev1alpha1.RedisNode, c config.Credentials) {
+// whether the operator is locked out by every server that answers. A master that is to give dumps, and was made to refuse them while it
+// had replicas, is to be sent the passwords once more, with the right.
+func (m *Memory) fillPasswords(w *topology.World, recorded []cachev1alpha1.RedisNode, c config.Credentials, masterGivesDumps bool) {
 	w.RenewingLogins = c.Rotation.Former
 	running, want := map[string]passwordReply{}, c.AcceptedDigest()
 	for i := range w.Nodes {
@@ -42,7 +52,7 @@ func (m *Memory) fillPasswords(w *topology.World, recorded []cachev1alpha1.Redis
 		node.PasswordsUnsent = !sent && slices.ContainsFunc(recorded,
 			func(n cachev1alpha1.RedisNode) bool { return n.RunID != "" && n.RunID == node.RunID })
 		node.RefusesPasswords = was.refused && was.digest == want
-		node.PasswordsUnknown = node.Answer == wire.Reached && (was.refused || was.digest != want)
+		node.PasswordsUnknown = node.Answer == wire.Reached && (was.refused || was.digest != want || was.givesNone && masterGivesDumps)
 	}
 	m.passwordReplies = running
 	m.lockedOut = w.Count(topology.Node.IsLockedOut) > 0 && w.Count(func(n topology.Node) bool { return n.Answer == wire.Reached }) == 0

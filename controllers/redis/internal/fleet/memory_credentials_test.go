@@ -13,7 +13,7 @@ func TestWhichProcessesAnEarlierOperatorKnew(t *testing.T) {
 	s.Status.Nodes = []cachev1alpha1.RedisNode{{Name: "a-0", RunID: s.Nodes[0].RunID}, {Name: "a-1", RunID: "former"}, {Name: "a-2"}}
 	c := fixture.Started("p", "")
 	unsent := func() (list [3]bool) {
-		known.fillPasswords(&s.World, s.Status.Nodes, c)
+		known.fillPasswords(&s.World, s.Status.Nodes, c, false)
 		for i, node := range s.Nodes {
 			list[i] = node.PasswordsUnsent
 		}
