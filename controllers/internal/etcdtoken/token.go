@@ -19,8 +19,8 @@ const (
 	Root = "root"
 	// method is how tokens are signed: with one key for all who sign and check them.
 	method = "HS256"
-	// life is for how long a token is accepted. The clocks of its signer and of a member may differ by as much.
-	life = 10 * time.Minute
+	// Life is for how long a token is accepted. A member whose clock is ahead of its signer's by more refuses the token as expired.
+	Life = 10 * time.Minute
 	// lastRevision of etcd's users is later than every real one: a token of an earlier one is refused.
 	lastRevision = 1 << 53
 )
@@ -63,7 +63,7 @@ func (*Signer) RequireTransportSecurity() bool { return false }
 
 func (s *Signer) sign() string {
 	encode := base64.RawURLEncoding.EncodeToString
-	claims := fmt.Sprintf(`{"username":%q,"revision":%d,"exp":%d}`, Root, s.revision.Load(), s.clock().Add(life).Unix())
+	claims := fmt.Sprintf(`{"username":%q,"revision":%d,"exp":%d}`, Root, s.revision.Load(), s.clock().Add(Life).Unix())
 	text := encode([]byte(`{"alg":"`+method+`","typ":"JWT"}`)) + "." + encode([]byte(claims))
 	mac := hmac.New(sha256.New, s.key)
 	_, _ = mac.Write([]byte(text)) // it returns no error

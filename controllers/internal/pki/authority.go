@@ -20,7 +20,7 @@ import (
 const (
 	// authorityLife is for how long an authority vouches for others, leafLife for how long a certificate of its own is valid.
 	authorityLife, leafLife = 10 * 365 * 24 * time.Hour, 365 * 24 * time.Hour
-	// clockSkew is how far behind the clock of a peer that checks a new certificate may be.
+	// clockSkew is how far behind the clock of a peer that checks a new authority may be.
 	clockSkew = 5 * time.Minute
 )
 
@@ -54,10 +54,19 @@ func ParsePair(certificate, key []byte) *x509.Certificate {
 	return pair.Leaf
 }
 
-// IsDue reports whether a certificate is to be replaced: less than a third of its life is left.
+// IsDue reports whether an authority is to be replaced: less than a third of its life is left.
 func IsDue(c *x509.Certificate, now time.Time) bool {
 	return c.NotAfter.Sub(now) < c.NotAfter.Sub(c.NotBefore)/3
 }
+
+// IsLeafDue reports whether a certificate that Issue has made is to be replaced: less than a third of its life is left, or it was
+// issued by a clock that was ahead.
+func IsLeafDue(leaf *x509.Certificate, now time.Time) bool {
+	return leaf.NotAfter.Sub(now) < leafLife/3 || now.Add(clockSkew).Before(IssuedAt(leaf))
+}
+
+// IssuedAt returns when Issue has made a certificate. NotBefore does not say it: that is the authority's.
+func IssuedAt(leaf *x509.Certificate) time.Time { return leaf.NotAfter.Add(-leafLife) }
 
 // Fingerprint is a short name of exactly this certificate.
 func Fingerprint(c *x509.Certificate) string {
@@ -76,7 +85,8 @@ func Fingerprints(text []byte) []string {
 }
 
 // Issue returns a certificate for servers of these names, or for clients if there is none, and its key. It is valid for a
-// year (leafLife). The error says that the authority cannot be read.
+// year (leafLife) from now, and before that since the authority is: who trusts the authority accepts its certificates at once, even
+// if the clock that issued them is ahead. The error says that the authority cannot be read.
 func (a Authority) Issue(commonName string, hosts []string, now time.Time) (certificate, key []byte, err error) {
 	own, err := measured.KeyPair(a.Certificate, a.Key)
 	if err != nil {
@@ -87,7 +97,7 @@ func (a Authority) Issue(commonName string, hosts []string, now time.Time) (cert
 		return nil, nil, errors.New("the authority's key is not one of ECDSA")
 	}
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: commonName}, DNSNames: hosts, NotBefore: now.Add(-clockSkew), NotAfter: now.Add(leafLife),
+		Subject: pkix.Name{CommonName: commonName}, DNSNames: hosts, NotBefore: own.Leaf.NotBefore, NotAfter: now.Add(leafLife),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	return sign(template, own.Leaf, ownKey)

@@ -101,9 +101,9 @@ func (p PeerCertificates) NextPublished(
 			return p, "", nil
 		}
 		return p.issue(spec, now)
-	case pki.IsDue(leaf, now), now.Before(leaf.NotBefore): // the latter after a clock that was ahead
+	case pki.IsLeafDue(leaf, now):
 		return p.issue(spec, now)
-	case len(trusted) > 1 && now.Sub(leaf.NotBefore) > deliveryTime:
+	case len(trusted) > 1 && now.Sub(pki.IssuedAt(leaf)) > deliveryTime:
 		p.trusted = p.authority.Certificate
 		return p, "the former authority of the members is dropped, by new pods", nil
 	}

@@ -74,6 +74,7 @@ func TestNextPeerCertificates(t *testing.T) {
 	both, _ := step(t, withB, nil, peersStart)
 	trustBoth := both.TrustAnnotation()[AnnotationTrusted]
 	byB, _ := step(t, both, nil, peersStart)
+	byOldB, _ := step(t, both, nil, peersStart.Add(day))
 	onlyB := byB
 	onlyB.trusted = byB.authority.Certificate
 	without := func(c PeerCertificates, edit func(*PeerCertificates)) PeerCertificates {
@@ -117,6 +118,8 @@ func TestNextPeerCertificates(t *testing.T) {
 			members: running(trustBoth, trustA), after: 2 * year, want: certificates{"b", "ab", "b"}, renewed: true},
 		{name: "the new ones may not be everywhere", from: byB,
 			members: running(trustBoth, trustBoth), after: time.Minute, want: certificates{"b", "ab", "b"}},
+		{name: "the new ones may not be everywhere, and their authority is old", from: byOldB,
+			members: running(trustBoth, trustBoth), after: day + time.Minute, want: certificates{"b", "ab", "b"}},
 		{name: "the former authority is dropped", from: byB,
 			members: running(trustBoth, trustBoth), after: day, want: certificates{"b", "b", "b"}},
 		{name: "it has been dropped", from: onlyB, members: running(trustBoth, trustBoth), after: day, want: certificates{"b", "b", "b"}},
@@ -154,7 +157,7 @@ func TestNextPeerCertificates(t *testing.T) {
 			if (change != "") == reflect.DeepEqual(next, c.from) {
 				t.Errorf("it says %q of that", change)
 			}
-			if leaf, _ := next.leaf(); c.renewed && pki.IsDue(leaf, now) {
+			if leaf, _ := next.leaf(); c.renewed && pki.IsLeafDue(leaf, now) {
 				t.Error("they are due already")
 			}
 		})

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/command"
 )
 
@@ -110,8 +112,10 @@ func (f *Fleet) readList(ctx context.Context) {
 		}
 		if err != nil {
 			log.FromContext(ctx).V(1).Info("a member does not show the list of members", "member", m.Name, "error", err.Error())
+			f.Access.LockedOut = f.Access.LockedOut || errors.Is(err, wire.ErrLockedOut) // etcd 3.5 and 3.6 show their status all the same
 			continue
 		}
+		f.Access.LockedOut = false // the majority accepts the token
 		f.Listed, f.ClusterID = true, m.View.ClusterID
 		f.join(list, alarms)
 		return

@@ -112,6 +112,9 @@ func (s Situation) waitForQuorum() (Step, bool) {
 // connection yet are no majority without the third.
 func (s Situation) waitForMembers() (Step, bool) {
 	unwell := s.Where(func(m Member) bool { return m.Record != nil && !m.IsHealthy() })
+	if refusing := s.refusing(); s.RequiresLogin && len(refusing) > 0 && len(refusing) == len(unwell) {
+		return s.blockOnRefusals(refusing), true
+	}
 	if len(unwell) > 0 {
 		return Step{Do: Wait, Message: "waiting for " + strings.Join(NamesOf(unwell), ", "), RequeueAfter: ShortRequeue}, true
 	}

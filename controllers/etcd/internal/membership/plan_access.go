@@ -8,6 +8,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/etcdtoken"
 )
 
 // Access is who may log in, by what a pass has asked. It has no password.
@@ -38,9 +39,10 @@ func (s Situation) Login() databasev1alpha1.EtcdLogin {
 }
 
 // blockWhileLockedOut asks a human while the members do not take the operator's token: it is signed with a key that is not the one
-// which they have read when they started.
+// which they have read when they started, or their clocks are so far ahead of the operator's that it has expired. etcd gives both
+// the same answer (authInfoFromToken in server/auth/store.go).
 func (s Situation) blockWhileLockedOut() (Step, bool) {
-	refusing := s.Where(func(m Member) bool { return m.View.LockedOut })
+	refusing := s.refusing()
 	if !s.Access.LockedOut && (s.Listed || len(refusing) == 0) {
 		return Step{}, false
 	}
@@ -54,9 +56,25 @@ func (s Situation) blockWhileLockedOut() (Step, bool) {
 		who = strings.Join(NamesOf(refusing), ", ")
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonLockedOut, RequeueAfter: time.Second, Message: fmt.Sprintf(
-		"%s do not take the operator's token: clients are served, and no member can be changed. Restore Secret %q as it was; or, with storage, "+
+		"%s do not take the operator's token: clients are served, and no member can be changed. If their clocks are more than %d minutes "+
+			"ahead of the operator's, set the clocks of the nodes right. Otherwise restore Secret %q as it was; or, with storage, "+
 			"delete the pods one at a time, each when the one before is ready: new ones take the key that is in Secret %q now",
-		who, s.SystemName(), s.SystemName())}, true
+		who, int(etcdtoken.Life.Minutes()), s.SystemName(), s.SystemName())}, true
+}
+
+// refusing are the recorded members that run and do not take the operator's token.
+func (s Situation) refusing() []Member {
+	return s.Where(func(m Member) bool { return m.Record != nil && m.View.LockedOut })
+}
+
+// blockOnRefusals asks a human while the majority takes the operator's token and these members do not: they run, so waiting for them
+// ends nothing.
+func (s Situation) blockOnRefusals(refusing []Member) Step {
+	names := strings.Join(NamesOf(refusing), ", ")
+	return Step{Do: Block, Reason: commonv1.ReasonLockedOut, RequeueAfter: time.Second, Message: fmt.Sprintf(
+		"%s refuses the operator's token, which the other members accept, and no member is changed. If its clock is more than %d minutes ahead "+
+			"of the operator's, set the clock of its node right. Otherwise, with storage, delete its pod: the new one reads the key again",
+		names, int(etcdtoken.Life.Minutes()))}
 }
 
 // requireLogin brings who may log in where spec.auth wants it. A login is required once our own users are let in, and no other user

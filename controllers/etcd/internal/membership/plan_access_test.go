@@ -63,7 +63,7 @@ func TestAccess(t *testing.T) {
 			s.login(with(func(a *Access) { a.IsOver = true }), recorded)
 		}, "DropUser ", "another is published"},
 		{"a token that is refused", func(s *scene) { s.login(Access{LockedOut: true}, recorded) }, "Block ",
-			`the members do not take the operator's token: clients are served, and no member can be changed. Restore Secret "a-system" as it was`},
+			`set the clocks of the nodes right. Otherwise restore Secret "a-system" as it was`},
 		{"by all members", func(s *scene) {
 			s.login(Access{}, recorded)
 			s.Listed = false
@@ -71,9 +71,19 @@ func TestAccess(t *testing.T) {
 				s.silence(i)
 				s.Members[i].View.LockedOut = true
 			}
-		}, "Block ", "a-0, a-1, a-2 do not take the operator's token"},
-		{"by one is for the majority to repair", func(s *scene) { s.login(Access{}, recorded); s.silence(2); s.Members[2].View.LockedOut = true },
-			"Wait ", "waiting for a-2"},
+		}, "Block ", "a-0, a-1, a-2 do not take the operator's token: clients are served, and no member can be changed. " +
+			"If their clocks are more than 10 minutes ahead of the operator's, set the clocks of the nodes right."},
+		{"a token that one member refuses is not silence",
+			func(s *scene) { s.login(Access{}, recorded); s.silence(2); s.Members[2].View.LockedOut = true },
+			"Block ", "a-2 refuses the operator's token, which the other members accept, and no member is changed. " +
+				"If its clock is more than 10 minutes ahead of the operator's"},
+		{"a member that is silent precedes one that refuses the token", func(s *scene) {
+			s.login(Access{}, recorded)
+			s.Size = 5
+			s.silence(1)
+			s.silence(2)
+			s.Members[2].View.LockedOut = true
+		}, "Wait ", "waiting for a-1, a-2"},
 		{"of data that asks for a login", func(s *scene) { s.Listed = false; s.silence(0); s.Members[0].View.LockedOut = true },
 			"Block ", "spec.auth is not set"},
 	} {

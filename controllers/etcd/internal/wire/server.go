@@ -149,7 +149,7 @@ func (s *Server) Members(ctx context.Context) ([]membership.ListedMember, error)
 func (s *Server) Alarms(ctx context.Context) ([]membership.Alarm, error) {
 	alarms, err := s.client.AlarmList(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("listing alarms: %w", err)
+		return nil, fmt.Errorf("listing alarms: %w", translate(err))
 	}
 	return raised(alarms.Alarms), nil
 }
