@@ -11,6 +11,7 @@ type Memory struct {
 	compacted   time.Time // when old revisions were last dropped
 	access      time.Time // when etcd was last seen to let in who may
 	isLockedOut bool
+	hashes      hashes
 }
 
 // IsLockedOut reports whether the operator was locked out when it looked last.

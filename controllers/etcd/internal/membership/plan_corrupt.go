@@ -10,7 +10,7 @@ import (
 )
 
 // DataHash is what the keys and values of a member hash to. Two of the same revisions can be compared. The zero DataHash is
-// of a member that was not asked, or did not answer in time.
+// of a member that was not asked yet, or did not answer in time.
 type DataHash struct {
 	Revision, CompactRevision int64
 	Hash                      uint32
@@ -42,7 +42,7 @@ func (s Situation) replaceCorrupt() (Step, bool) {
 	different := slices.DeleteFunc(listed, func(m Member) bool { return !m.View.Data.comparesWith(right) || m.View.Data == right })
 	switch {
 	case len(unknown) > 0:
-		return Step{Do: Block, Reason: commonv1.ReasonDataCorrupt, RequeueAfter: 10 * time.Second, Message: fmt.Sprintf(
+		return Step{Do: Block, Reason: commonv1.ReasonDataCorrupt, RequeueAfter: time.Second, Message: fmt.Sprintf(
 			"the data of members differs, and no writes are taken; whose is right is known once %s can be compared with the others "+
 				"(etcdctl endpoint hashkv)", strings.Join(NamesOf(unknown), ", "))}, true
 	case !agreed:
