@@ -157,6 +157,8 @@ const (
 	ReasonQuorum = "Quorum"
 	// ReasonNoQuorum : no majority of the voters is known to be healthy: etcd takes no writes.
 	ReasonNoQuorum = "NoQuorum"
+	// ReasonTooManyUsers : etcd has more users than the operator looks through before it requires a login.
+	ReasonTooManyUsers = "TooManyUsers"
 	// ReasonUnknownMember : etcd lists members that the operator has not added.
 	ReasonUnknownMember = "UnknownMember"
 	// ReasonDataLost : a member has lost its data, and cannot be replaced now; the message says why.

@@ -19,6 +19,8 @@ type Access struct {
 	Refused   []string // users of ours that it does not let in, or with another role, in the order in which they are to be set
 	Intruders []string // users of previous data that may do everything, or have a name of ours; asked only before a login is required
 	LockedOut bool     // it does not take the operator's token
+	// TooManyUsers: it has more than MaxUsers, so who of them may do everything is not known.
+	TooManyUsers bool
 	// Published is the applications' user in the Secret <name>-binding, as it was read; empty if there is none.
 	Published string
 	// Wanted is the applications' user to be published, which is recorded before; empty for none.
@@ -26,6 +28,9 @@ type Access struct {
 	// IsOver is whether the time is over for which the former user of the applications is let in.
 	IsOver bool
 }
+
+// MaxUsers is how many users are looked through before a login is required.
+const MaxUsers = 256
 
 // IsRight reports whether etcd lets in who may, by what it was asked.
 func (a Access) IsRight() bool { return a.Known && a.Required && a.HasRole && len(a.Refused) == 0 }
@@ -83,6 +88,11 @@ func (s Situation) requireLogin() (Step, bool) {
 	access, record := s.Access, s.Login()
 	if !s.RequiresLogin {
 		return Step{}, false
+	}
+	if access.TooManyUsers {
+		return Step{Do: Block, Reason: commonv1.ReasonTooManyUsers, RequeueAfter: 10 * time.Second, Message: fmt.Sprintf(
+			"the data has more than %d users, and those who may do everything are to be deleted before a login is required: "+
+				"clients are served without a login, and no member is changed, until you delete some (etcdctl user delete)", MaxUsers)}, true
 	}
 	if !access.Known {
 		return Step{Do: Wait, Message: "waiting for etcd to say who may log in", RequeueAfter: ShortRequeue}, !record.Required

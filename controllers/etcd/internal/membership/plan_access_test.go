@@ -23,6 +23,9 @@ func TestAccess(t *testing.T) {
 		{"not where the spec does not ask for it", func(s *scene) { s.Access = Access{Known: true} }, "Idle ", ""},
 		{"nothing is done before it is known who may log in", func(s *scene) { s.login(Access{}, databasev1alpha1.EtcdLogin{}); s.Size = 5 },
 			"Wait ", "who may log in"},
+		{"too many users to look through are for a human", func(s *scene) {
+			s.login(Access{TooManyUsers: true}, databasev1alpha1.EtcdLogin{})
+		}, "Block ", "the data has more than 256 users"},
 		{"the role comes first", func(s *scene) {
 			s.login(Access{Known: true, Refused: []string{"root"}, Intruders: []string{"x"}}, databasev1alpha1.EtcdLogin{})
 		},

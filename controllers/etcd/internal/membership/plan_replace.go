@@ -19,7 +19,7 @@ func (s Situation) replaceLost() (Step, bool) {
 		return Step{}, false
 	}
 	m := lost[0]
-	if unwell := s.unwellVoters(m); !s.isReplaceable(m) {
+	if unwell := s.unwellVoters(m); !s.IsReplaceable(m) {
 		return Step{Do: Block, Reason: commonv1.ReasonDataLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
 			"%s has lost its data; it is replaced once a majority of the others is healthy (not healthy: %s)",
 			m.Name, strings.Join(NamesOf(unwell), ", "))}, true
@@ -27,8 +27,8 @@ func (s Situation) replaceLost() (Step, bool) {
 	return Step{Do: RemoveMember, Member: m.Name, Message: "it has lost its data"}, true
 }
 
-// isReplaceable reports whether a majority of the other voters is healthy, so that nothing depends on what that member has.
-func (s Situation) isReplaceable(m Member) bool {
+// IsReplaceable reports whether a majority of the other voters is healthy, so that nothing depends on what that member has.
+func (s Situation) IsReplaceable(m Member) bool {
 	others := s.Where(func(o Member) bool { return o.IsVoter() && o.Name != m.Name })
 	return s.Listed && s.recovery() == "" && len(others)-len(s.unwellVoters(m)) > len(others)/2
 }

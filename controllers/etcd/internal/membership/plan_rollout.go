@@ -38,7 +38,7 @@ func (m Member) failsOutdated() bool {
 // mayLosePod reports whether no data is lost with the pod of a member that does not run, or only what the others replace: the pod never
 // ran, the data is on a volume that stays, or the member is replaced as one is that has lost its data.
 func (s Situation) mayLosePod(m Member) bool {
-	return m.podHasNoData() || s.HasStorage && !m.Pod.ClaimGoes || s.isReplaceable(m)
+	return m.podHasNoData() || s.HasStorage && !m.Pod.ClaimGoes || s.IsReplaceable(m)
 }
 
 // podHasNoData reports whether it is proven that no server ever ran in the pod of a member.

@@ -22,8 +22,8 @@ func setCredentialsInSync(list *[]metav1.Condition, in Inputs) {
 		conditions.Set(list, in.Cluster.Generation, commonv1.ConditionCredentialsInSync, inSync, reason, message)
 	}
 	switch {
-	case next.Do == membership.Block && next.Reason == commonv1.ReasonLockedOut:
-		set(false, commonv1.ReasonLockedOut, next.Message)
+	case next.Do == membership.Block && (next.Reason == commonv1.ReasonLockedOut || next.Reason == commonv1.ReasonTooManyUsers):
+		set(false, next.Reason, next.Message)
 	case l.Problem != "":
 		conditions.SetSecretUnusable(list, in.Cluster.Generation, commonv1.ConditionCredentialsInSync, passwords.SecretField, l.Problem,
 			"the last password stays")

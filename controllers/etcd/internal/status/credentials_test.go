@@ -43,6 +43,8 @@ func TestCredentialsInSync(t *testing.T) {
 			degraded:                            "True SecretUnusable auth.secretName"}},
 		{"the operator is locked out", func(s *seen) { s.logIn(); s.block(commonv1.ReasonLockedOut) }, map[string]string{
 			commonv1.ConditionCredentialsInSync: "False LockedOut do this", degraded: "True LockedOut do this"}},
+		{"there are too many users to look through", func(s *seen) { s.logIn(); s.e.Status.Login = nil; s.block(commonv1.ReasonTooManyUsers) },
+			map[string]string{commonv1.ConditionCredentialsInSync: "False TooManyUsers do this", degraded: "True TooManyUsers do this"}},
 		{"nothing runs yet", func(s *seen) {
 			s.e.Status = databasev1alpha1.EtcdClusterStatus{}
 			s.w = membership.World{}

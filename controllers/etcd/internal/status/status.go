@@ -39,8 +39,11 @@ type Inputs struct {
 	Logins       config.Logins // with auth
 }
 
-// failure is what keeps the first pod that fails from starting; empty if none does.
-func (i Inputs) failure() string { return cmp.Or(conditions.FirstFailure(i.Pods), i.Refusal) }
+// failure is what keeps the first pod that fails from starting, and what to do about a member that ends on its data; empty if none
+// does.
+func (i Inputs) failure() string {
+	return cmp.Or(endingMember(i.Situation, i.Pods)+conditions.FirstFailure(i.Pods), i.Refusal)
+}
 
 // New is the status with what was observed. It leaves alone what a step has saved.
 func New(in Inputs) databasev1alpha1.EtcdClusterStatus {

@@ -9,6 +9,8 @@ import (
 	"go.etcd.io/etcd/api/v3/authpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/etcdtoken"
@@ -24,12 +26,13 @@ const (
 
 	// everyKey, as the first of a range and as its end, means all keys.
 	everyKey = "\x00"
-	// maxUsers bounds how many users are looked through.
-	maxUsers = 256
 )
 
 // ErrLockedOut says that etcd does not take the operator's token.
 var ErrLockedOut = errors.New("etcd does not take the operator's token")
+
+// ErrTooManyUsers says that etcd has more users than the operator looks through.
+var ErrTooManyUsers = errors.New("etcd has too many users to look through")
 
 // User is one whom etcd is to let in.
 type User struct{ Name, Password, Role string }
@@ -37,16 +40,16 @@ type User struct{ Name, Password, Role string }
 // LookAtAccess asks who may log in, which takes a majority. users are those of ours, in the order in which they are to be set.
 // Others are looked through only where others is true.
 func (s *Server) LookAtAccess(ctx context.Context, users []User, others bool) (membership.Access, error) {
-	status, err := s.client.AuthStatus(ctx)
+	login, err := s.client.AuthStatus(ctx)
 	if err != nil {
 		return membership.Access{}, fmt.Errorf("asking whether a login is required: %w", translate(err))
 	}
-	seen := membership.Access{Known: true, Required: status.Enabled}
+	seen := membership.Access{Known: true, Required: login.Enabled}
 	if seen.HasRole, err = s.hasRole(ctx); err != nil {
 		return membership.Access{}, err
 	}
 	for _, u := range users {
-		knows, err := s.knows(ctx, u, status.Enabled)
+		knows, err := s.knows(ctx, u, login.Enabled)
 		if err != nil {
 			return membership.Access{}, err
 		}
@@ -102,12 +105,11 @@ func (s *Server) knows(ctx context.Context, u User, asks bool) (bool, error) {
 // intruders are the users that may do everything and are none of ours, and those that have a name of ours.
 func (s *Server) intruders(ctx context.Context, ours []User) ([]string, error) {
 	list, err := s.client.UserList(ctx)
+	if status.Code(err) == codes.ResourceExhausted || err == nil && len(list.Users) > membership.MaxUsers { // the former beyond maxReply
+		return nil, ErrTooManyUsers
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listing users: %w", translate(err))
-	}
-	if len(list.Users) > maxUsers {
-		return nil, fmt.Errorf("listing users: there are %d, more than the %d that the operator looks through: delete some", len(list.Users),
-			maxUsers)
 	}
 	var names []string
 	for _, name := range list.Users {
