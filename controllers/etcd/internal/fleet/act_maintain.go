@@ -2,13 +2,21 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 )
 
+// doDefragment has a member write its data again. It notes when, also if it failed: the next try writes as much. A member that was busy
+// was not asked.
 func (f *Fleet) doDefragment(ctx context.Context, s membership.Step) error {
-	return f.servers[s.Member].Defragment(ctx)
+	err := f.servers[s.Member].Defragment(ctx)
+	if !errors.Is(err, wire.ErrBusy) {
+		f.Memory.noteDefragmented(s.Member, f.Clock.Now())
+	}
+	return err
 }
 
 // doCompact drops old revisions, and saves that. It notes when, also if it failed.

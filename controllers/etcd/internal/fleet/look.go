@@ -29,6 +29,9 @@ func (f *Fleet) Look(ctx context.Context) {
 	f.lookAtServers(ctx, record)
 	f.readList(ctx)
 	f.CompactedLately = f.Memory.compactedLately(f.Clock.Now())
+	for i := range f.Members {
+		f.Members[i].DefragmentedLately = f.Memory.defragmentedLately(f.Members[i].Name, f.Clock.Now())
+	}
 	if !f.Listed {
 		f.lookAtWaiting(ctx, record)
 	}

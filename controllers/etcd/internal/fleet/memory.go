@@ -12,6 +12,9 @@ type Memory struct {
 	access      time.Time // when etcd was last seen to let in who may
 	isLockedOut bool
 	hashes      hashes
+	// defragmented is when each member was last defragmented, by its name: an operator that has restarted may ask for one more, which
+	// costs less than to record each.
+	defragmented map[string]time.Time
 }
 
 // IsLockedOut reports whether the operator was locked out when it looked last.
@@ -28,4 +31,18 @@ func (m *Memory) NoteAccess(w membership.World, now time.Time) {
 // compactedLately reports whether old revisions were dropped a short time ago.
 func (m *Memory) compactedLately(now time.Time) bool {
 	return now.Sub(m.compacted) < membership.CompactionPause
+}
+
+// noteDefragmented notes that a member has started to write its data again.
+func (m *Memory) noteDefragmented(name string, now time.Time) {
+	if m.defragmented == nil {
+		m.defragmented = map[string]time.Time{}
+	}
+	m.defragmented[name] = now
+}
+
+// defragmentedLately reports whether a member has written its data again within the last hour.
+func (m *Memory) defragmentedLately(name string, now time.Time) bool {
+	last, ok := m.defragmented[name]
+	return ok && now.Sub(last) < membership.DefragPause
 }

@@ -22,6 +22,8 @@ const (
 	WarnFrom = 80
 	// WarnUntil is the share at which the warning ends.
 	WarnUntil = 70
+	// DefragPause is the least time between two defragmentations of one member: each writes all of its data again.
+	DefragPause = time.Hour
 	// CompactionPause is the time between two compactions while the data itself is too much.
 	CompactionPause = 10 * time.Second
 )
@@ -39,6 +41,9 @@ func (s Situation) disarmFormer() (Step, bool) {
 // freeSpace ends the alarm of a quota that was exceeded: old revisions go, once, then the free pages, then the alarm. Clients may continue
 // deleting meanwhile, and leases end, which makes newer revisions: these take nothing of that back. A member whose pages were freed comes
 // again only if a tenth of them is free again. What is deleted later counts once all that is done, and not with each pass.
+//
+// A member is defragmented twice within DefragPause only if it gets below the quota by it: after that writes are accepted, and it takes
+// many to exceed the quota again. A member whose volume has no room for it is left, and if it must shrink, a human is asked.
 func (s Situation) freeSpace() (Step, bool) {
 	i := slices.IndexFunc(s.Alarms, func(a Alarm) bool { return a.Type == AlarmNoSpace })
 	if i < 0 {
@@ -65,14 +70,36 @@ func (s Situation) freeSpace() (Step, bool) {
 		return Step{Do: Compact, Member: leader.Name, Message: "the quota is exceeded, and keys may have been deleted since the last compaction"},
 			true
 	}
-	return Step{Do: Block, Reason: commonv1.ReasonNoSpace, RequeueAfter: CompactionPause, Message: s.Fullest().Explain()}, true
+	message := s.Fullest().Explain()
+	if crowded := s.Where(func(m Member) bool { return s.shrinksBelowQuota(m) && !m.hasRoomToDefragment() }); len(crowded) > 0 {
+		m := crowded[0]
+		message = fmt.Sprintf("%s is over its quota, writes are refused, and a defragmentation would end that: its volume has %d MiB, and %d "+
+			"MiB are needed, because the present file stays until the next one is complete: raise storage.size", m.Name, m.Pod.VolumeSize>>20,
+			m.roomToDefragment()>>20)
+	}
+	return Step{Do: Block, Reason: commonv1.ReasonNoSpace, RequeueAfter: CompactionPause, Message: message}, true
+}
+
+// shrinksBelowQuota reports whether a member that is over its quota gets below it by a defragmentation.
+func (s Situation) shrinksBelowQuota(m Member) bool {
+	room := roomBelow(s.quotaOf(m))
+	return m.View.DBSize > room && m.View.DBUsed <= room
+}
+
+// roomToDefragment is how many bytes the volume of a member must have for it: the database, what is in use of it once more, and logs.
+func (m Member) roomToDefragment() int64 {
+	return m.View.DBSize + m.View.DBUsed + logsOn(m.Pod.VolumeSize)
+}
+
+// hasRoomToDefragment reports whether the volume of a member is large enough, or its size is not known, as without storage.
+func (m Member) hasRoomToDefragment() bool {
+	return m.Pod.VolumeSize == 0 || m.Pod.VolumeSize >= m.roomToDefragment()
 }
 
 // gainsSpace reports whether a defragmentation helps a member in a cluster that is over its quota: it gets below the quota by it, or
 // has many free pages in a large file.
 func (s Situation) gainsSpace(m Member) bool {
-	room := roomBelow(s.quotaOf(m))
-	return m.View.DBSize > room && m.View.DBUsed <= room || m.freePages() >= worthwhile && m.View.DBSize >= s.Quota/2
+	return s.shrinksBelowQuota(m) || !m.DefragmentedLately && m.freePages() >= worthwhile && m.View.DBSize >= s.Quota/2
 }
 
 // freePages is the share of a member's database that holds no data, in percent.
@@ -132,13 +159,13 @@ func (s Situation) defragment() (Step, bool) {
 		return Step{}, false
 	}
 	return s.defragmentOne(func(m Member) bool {
-		return m.View.DBSize >= minDefragSize && m.freePages() >= int64(s.DefragThreshold)
+		return m.View.DBSize >= minDefragSize && m.freePages() >= int64(s.DefragThreshold) && !m.DefragmentedLately
 	})
 }
 
-// defragmentOne chooses the next of the members that are fragmented: the leader last, after it has handed the lead on.
+// defragmentOne chooses the next of the members that are fragmented and have room: the leader last, after it has handed the lead on.
 func (s Situation) defragmentOne(isFragmented func(Member) bool) (Step, bool) {
-	fragmented := s.Where(func(m Member) bool { return m.Record != nil && isFragmented(m) })
+	fragmented := s.Where(func(m Member) bool { return m.Record != nil && isFragmented(m) && m.hasRoomToDefragment() })
 	if len(fragmented) == 0 {
 		return Step{}, false
 	}

@@ -96,17 +96,21 @@ func (s Situation) awaitRoom() (Step, bool) {
 	for _, m := range s.Members { // that of the first may have been lost, and is on its way back
 		data = max(data, m.View.DBSize)
 	}
-	logs := int64(fullLogs)
-	if volume < fullLogs {
-		logs = leastLogs
-	}
-	if needed := data + 2*s.Next.RawSize + logs; volume > 0 && volume < needed {
+	if needed := data + 2*s.Next.RawSize + logsOn(volume); volume > 0 && volume < needed {
 		return s.unusable(s.Request.UID,
 			fmt.Sprintf("the volume of %s has %d bytes and needs %d, because the present data stays until the restore "+
 				"succeeds: raise spec.storage.size of the EtcdCluster",
 				first.Name, volume, needed)), true
 	}
 	return Step{}, false
+}
+
+// logsOn is how many bytes of a volume logs may take.
+func logsOn(volume int64) int64 {
+	if volume < fullLogs {
+		return leastLogs
+	}
+	return fullLogs
 }
 
 // NextRestore is what the EtcdRestore waits for that is to start next; it is not ok if there is none.

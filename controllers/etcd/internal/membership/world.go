@@ -47,6 +47,8 @@ type Member struct {
 	Listed *ListedMember                        // nil if etcd does not list it, or no member could be asked
 	Pod    Pod
 	View   View
+	// DefragmentedLately: this operator has asked it for a defragmentation within DefragPause.
+	DefragmentedLately bool
 }
 
 // ListedMember is a member in etcd's own list.
