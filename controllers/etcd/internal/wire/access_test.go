@@ -96,7 +96,23 @@ func TestARealServerThatRequiresALogin(t *testing.T) {
 	if only.Version.Minor >= 7 && !other.Look(ctx).LockedOut { // earlier ones show their status to all
 		t.Error("a server that refuses the token is just silent")
 	}
+	toleratesClocks(t, address, key)
 	letsIn(t, address, users[1], users[2])
+}
+
+// toleratesClocks shows by how much the clock of a server may be ahead of the operator's, and that more is no silence.
+func toleratesClocks(t *testing.T, address, key string) {
+	t.Helper()
+	for behind, isLockedOut := range map[time.Duration]bool{
+		-time.Hour: false, etcdtoken.Life - time.Minute: false, etcdtoken.Life + time.Minute: true,
+	} {
+		s, err := Open(address, nil, etcdtoken.New([]byte(key), func() time.Time { return time.Now().Add(-behind) }))
+		must(t, err)
+		t.Cleanup(s.Close)
+		if _, err := s.LookAtAccess(t.Context(), nil, false); errors.Is(err, ErrLockedOut) != isLockedOut || !isLockedOut && err != nil {
+			t.Errorf("the operator's clock is %s behind: %v", behind, err)
+		}
+	}
 }
 
 // servesProbes shows that the kubelet's probes need no login.
