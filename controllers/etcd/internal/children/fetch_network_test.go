@@ -25,6 +25,9 @@ func TestANetworkPolicyCoversThePodThatServesABackup(t *testing.T) {
 			continue
 		}
 		covered++
+		if *policy.Name == e.Name+"-restore" {
+			t.Errorf("an EtcdCluster of the name %s has a policy of that name, too", *policy.Name)
+		}
 		rules := policy.Spec.Ingress
 		if len(rules) != 1 || len(rules[0].From) != 1 || len(rules[0].Ports) != 1 || rules[0].Ports[0].Port.IntVal != backup.ServePort {
 			t.Fatalf("%+v", rules)

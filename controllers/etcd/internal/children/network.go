@@ -56,10 +56,11 @@ func networkPolicy(in Inputs) *networkingv1ac.NetworkPolicyApplyConfiguration {
 }
 
 // fetchNetworkPolicy covers the pods of backups, which have all data: only members load it. It is there before an EtcdRestore is.
+// Its name has a dot, as no object of ours has one: an EtcdCluster of the name <name>-restore has a policy of its own.
 func fetchNetworkPolicy(in Inputs) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	return parts.InternalNetworkPolicy(config.FetchAppName, in.Cluster.Name, backup.ServePort,
 		networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(config.AppName, in.Cluster.Name))).
-		WithName(in.Cluster.Name + "-restore")
+		WithName(in.Cluster.Name + ".restore")
 }
 
 // admit is the rule that lets these peers reach that port.

@@ -63,9 +63,10 @@ func networkPolicy(in Inputs) *networkingv1ac.NetworkPolicyApplyConfiguration {
 }
 
 // restoreNetworkPolicy covers the pod that serves a backup, which has all data: the node that loads it and the operator reach it.
+// Its name has a dot, as no object of ours has one: a Redis of the name <name>-restore has a policy of its own.
 func restoreNetworkPolicy(in Inputs) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	return parts.InternalNetworkPolicy(RestoreAppName, in.Redis.Name, wire.Port, nodesAndOperator(in)...).
-		WithName(in.Spec.RestoreName())
+		WithName(in.Redis.Name + ".restore")
 }
 
 // nodesAndOperator are the nodes, and the operator where it runs in a pod.

@@ -48,6 +48,9 @@ func TestANetworkPolicyCoversThePodThatServesABackup(t *testing.T) {
 	if len(policies) != 1 {
 		t.Fatalf("%d policies cover it", len(policies))
 	}
+	if *policies[0].Name == r.Name+"-restore" {
+		t.Errorf("a Redis of the name %s has a policy of that name, too", *policies[0].Name)
+	}
 	rules := policies[0].Spec.Ingress
 	if len(rules) != 1 || len(rules[0].Ports) != 1 || rules[0].Ports[0].Port.IntVal != 6379 || len(rules[0].From) != 2 {
 		t.Fatalf("%+v", rules)
