@@ -30,6 +30,9 @@ func TestAPartWithoutARuleIsRefused(t *testing.T) {
 	if _, err := joinContinued([]any{map[string]any{"rule": "... && self < 9"}}); err == nil || !strings.Contains(err.Error(), "self < 9") {
 		t.Errorf("a marker that continues no other is accepted: %v", err)
 	}
+}
+
+func TestAnOptionIsNotSetTwice(t *testing.T) {
 	optional := func(rule string) any { return map[string]any{"rule": rule, "optionalOldSelf": true} }
 	if _, err := joinContinued([]any{optional("self > 0"), optional("...")}); err == nil || !strings.Contains(err.Error(), "optionalOldSelf") {
 		t.Errorf("an option that two parts of a rule set is accepted: %v", err)

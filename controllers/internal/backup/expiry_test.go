@@ -15,12 +15,12 @@ func TestKeysWithATimeToLiveAreNamed(t *testing.T) {
 		keys, expires int64
 		want          string // "" for nothing
 	}{
-		"some keys have one":              {keys: 10, expires: 3, want: "3 of the 10 keys in the backup of 2026-01-02T15:04:05Z had a time"},
-		"no key has one":                  {keys: 10},
-		"an etcd has no such keys":        {},
-		"the dump could not be counted":   {keys: -1, expires: -1},
-		"more have one than there are":    {keys: 1, expires: 3, want: "3 of the 3 keys"},
-		"a runner that lies is no reason": {keys: -5, expires: 7, want: "7 of the 7 keys"},
+		"some keys have one":                        {keys: 10, expires: 3, want: "3 of the 10 keys in the backup of 2026-01-02T15:04:05Z had"},
+		"no key has one":                            {keys: 10},
+		"an etcd has no such keys":                  {},
+		"the dump could not be counted":             {keys: -1, expires: -1},
+		"more have one than there are":              {keys: 1, expires: 3, want: "3 of the 3 keys"},
+		"negative counts of a runner are corrected": {keys: -5, expires: 7, want: "7 of the 7 keys"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := Manifest{Item: "20260102T150405Z-89abcdef", SHA256: strings.Repeat("a", sha256Digits),

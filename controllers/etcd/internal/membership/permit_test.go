@@ -9,7 +9,7 @@ import (
 func TestPermitsToWrite(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		arrange func(one *databasev1alpha1.EtcdRecordedMember, m *Member)
+		arrange func(recorded *databasev1alpha1.EtcdRecordedMember, m *Member)
 		want    bool
 	}{
 		{"a pod that was given nothing", func(_ *databasev1alpha1.EtcdRecordedMember, m *Member) { m.Pod.Permit = "" }, true},
@@ -18,17 +18,17 @@ func TestPermitsToWrite(t *testing.T) {
 			m.Pod.Permit, m.Pod.Deleting = "", true
 		}, false},
 		{"one that must know more, while it is silent",
-			func(one *databasev1alpha1.EtcdRecordedMember, _ *Member) { one.Joined = true }, true},
+			func(recorded *databasev1alpha1.EtcdRecordedMember, _ *Member) { recorded.Joined = true }, true},
 		{"not one that was asked to be another, as the record may be older",
-			func(one *databasev1alpha1.EtcdRecordedMember, _ *Member) {
-				one.DataID = "older"
+			func(recorded *databasev1alpha1.EtcdRecordedMember, _ *Member) {
+				recorded.DataID = "older"
 			}, false},
-		{"not once its server answers", func(one *databasev1alpha1.EtcdRecordedMember, m *Member) {
-			one.Joined, m.View.Answered = true, true
+		{"not once its server answers", func(recorded *databasev1alpha1.EtcdRecordedMember, m *Member) {
+			recorded.Joined, m.View.Answered = true, true
 		}, false},
 		{"a pod is informed that its member has run, though its server answers",
-			func(one *databasev1alpha1.EtcdRecordedMember, m *Member) {
-				one.Ran, m.View.Answered = true, true
+			func(recorded *databasev1alpha1.EtcdRecordedMember, m *Member) {
+				recorded.Ran, m.View.Answered = true, true
 			}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -254,24 +254,15 @@ func TestPlan(t *testing.T) {
 		{"a template that no server runs with is repaired", func(s *scene) { s.silence(2); s.outdate(2); s.Members[2].Pod.Stopped = true },
 			"DeletePod a-2", "no server runs in it"},
 		{"also without a majority", func(s *scene) {
-			s.Listed = false
-			s.silence(1)
-			s.silence(2)
-			s.outdate(1)
+			s.outdateWithoutMajority(1)
 			s.Members[1].Pod.Stopped = true
 		}, "DeletePod a-1", "no server runs in it"},
 		{"without a majority a pod that cannot start takes the corrected template although another is dead", func(s *scene) {
-			s.Listed = false
-			s.silence(1)
-			s.silence(2)
-			s.outdate(1)
+			s.outdateWithoutMajority(1)
 			s.Members[1].Pod.Stopped, s.Members[1].Pod.Fails, s.Members[2].Pod.Stopped = true, true, true
 		}, "DeletePod a-1", "no server runs in it"},
 		{"without a majority a pod that its kubelet may start again waits while another of the latest template fails", func(s *scene) {
-			s.Listed = false
-			s.silence(1)
-			s.silence(2)
-			s.outdate(1)
+			s.outdateWithoutMajority(1)
 			s.Members[1].Pod.Stopped, s.Members[2].Pod.Stopped = true, true
 		}, "Block ", "answer and know a leader"},
 		{"E5: with a majority a pod that cannot start waits while another of the latest template fails", func(s *scene) {
@@ -298,10 +289,7 @@ func TestPlan(t *testing.T) {
 			s.Members[2].Pod.Stopped = true
 		}, "DeletePod a-2", "no server runs in it"},
 		{"not one whose volume goes with it, without a majority", func(s *scene) {
-			s.Listed = false
-			s.silence(1)
-			s.silence(2)
-			s.outdate(2)
+			s.outdateWithoutMajority(2)
 			s.Members[2].Pod.Stopped, s.Members[2].Pod.ClaimGoes = true, true
 		}, "Block ", "delete these pods"},
 		{"an image that no server runs with is not kept once spec.image is removed", func(s *scene) {

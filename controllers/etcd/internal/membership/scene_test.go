@@ -86,6 +86,14 @@ func (s *scene) outdate(ordinals ...int) {
 	}
 }
 
+// outdateWithoutMajority leaves only a-0 answering, so that there is no majority, and makes the pod of another member outdated.
+func (s *scene) outdateWithoutMajority(i int) {
+	s.Listed = false
+	s.silence(1)
+	s.silence(2)
+	s.outdate(i)
+}
+
 // lead gives the lead to that member.
 func (s *scene) lead(i int) {
 	for j := range s.Members {

@@ -52,10 +52,10 @@ func TestRecalledAtEveryStage(t *testing.T) {
 func TestARotationIsRecalledAtEveryStage(t *testing.T) {
 	first := fixture.Started("app", "").StartRotation("now", fixture.Drawn)
 	counted, _ := first.StartOverlap(fixture.Noon)
-	used, _ := counted.PublishNext(fixture.Noon.Add(config.FilesOverlap))
-	ending, _ := used.StartOverlap(fixture.Noon)
+	published, _ := counted.PublishNext(fixture.Noon.Add(config.FilesOverlap))
+	ending, _ := published.StartOverlap(fixture.Noon)
 	over, _ := ending.RetireFormer(fixture.Noon.Add(config.FormerOverlap))
-	stages := []config.Credentials{fixture.Started("app", ""), first, counted, used, ending, over}
+	stages := []config.Credentials{fixture.Started("app", ""), first, counted, published, ending, over}
 	for i, now := range stages {
 		binding, system, files := storedSecrets(now)
 		if got := config.CredentialsIn(binding, system, files); got.Operator != now.Operator || got.Replication != now.Replication ||

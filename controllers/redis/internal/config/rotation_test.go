@@ -13,9 +13,9 @@ import (
 // rotating are credentials at the first stage of a rotation.
 func rotating() Credentials { return Started("app", "").StartRotation("now", Drawn) }
 
-func drops(c Credentials, after time.Duration) bool {
-	_, dropped := c.RetireFormer(Noon.Add(after))
-	return dropped
+func retires(c Credentials, after time.Duration) bool {
+	_, retired := c.RetireFormer(Noon.Add(after))
+	return retired
 }
 
 // counted are the same once the Secrets have them: the end of the stage is known.
@@ -28,9 +28,9 @@ func counted(t *testing.T, c Credentials) Credentials {
 	return c
 }
 
-func uses(c Credentials, after time.Duration) bool {
-	_, used := c.PublishNext(Noon.Add(after))
-	return used
+func publishes(c Credentials, after time.Duration) bool {
+	_, published := c.PublishNext(Noon.Add(after))
+	return published
 }
 
 func TestTheFirstStageOfARotation(t *testing.T) {
@@ -39,11 +39,11 @@ func TestTheFirstStageOfARotation(t *testing.T) {
 		!slices.Equal(c.BackupDigests(), DigestsOf("dump", "drawn")) {
 		t.Errorf("at first both are accepted, and the former are used: %+v", c)
 	}
-	if uses(c, 24*FilesOverlap) || c.RecheckAfter(Noon) != 0 {
+	if publishes(c, 24*FilesOverlap) || c.RecheckAfter(Noon) != 0 {
 		t.Error("the next are used before they are known to be in the Secrets")
 	}
-	if c = counted(t, c); c.RecheckAfter(Noon) != FilesOverlap || uses(c, FilesOverlap-1) || drops(c, 24*FilesOverlap) {
-		t.Error("the next are used before kubelets have the files, or the former are dropped")
+	if c = counted(t, c); c.RecheckAfter(Noon) != FilesOverlap || publishes(c, FilesOverlap-1) || retires(c, 24*FilesOverlap) {
+		t.Error("the next are used before kubelets have the files, or the former are retired")
 	}
 	if busy := c.StartRotation("later", Drawn); busy.Rotation != c.Rotation {
 		t.Error("one rotation starts before another has ended")
@@ -52,19 +52,19 @@ func TestTheFirstStageOfARotation(t *testing.T) {
 
 func TestTheSecondStageOfARotation(t *testing.T) {
 	first := counted(t, rotating())
-	c, used := first.PublishNext(Noon.Add(FilesOverlap))
-	if !used || c.Operator != "drawn" || c.Replication != "drawn" || c.Backup != "drawn" || c.AcceptedDigest() != first.AcceptedDigest() {
+	c, published := first.PublishNext(Noon.Add(FilesOverlap))
+	if !published || c.Operator != "drawn" || c.Replication != "drawn" || c.Backup != "drawn" || c.AcceptedDigest() != first.AcceptedDigest() {
 		t.Errorf("the next are used, and servers need not be sent them again: %+v", c)
 	}
-	if uses(c, 24*FilesOverlap) || drops(c, 24*FilesOverlap) {
-		t.Error("the former are dropped before the next are known to be in the Secrets")
+	if publishes(c, 24*FilesOverlap) || retires(c, 24*FilesOverlap) {
+		t.Error("the former are retired before the next are known to be in the Secrets")
 	}
-	if c = counted(t, c); drops(c, FormerOverlap-1) {
-		t.Error("the former are dropped too soon")
+	if c = counted(t, c); retires(c, FormerOverlap-1) {
+		t.Error("the former are retired too soon")
 	}
 	c, _ = c.RetireFormer(Noon.Add(FormerOverlap))
 	if !slices.Equal(c.OperatorDigests(), DigestsOf("drawn")) || !c.Rotation.HasRotated() || c.RecheckAfter(Noon) != 0 {
-		t.Errorf("the former are dropped: %+v", c)
+		t.Errorf("the former are retired: %+v", c)
 	}
 	if c.StartRotation("now", Drawn).Rotation.IsUnderWay() || !c.StartRotation("later", Drawn).Rotation.IsUnderWay() {
 		t.Error("only another value asks again")

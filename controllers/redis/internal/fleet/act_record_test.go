@@ -38,9 +38,9 @@ func TestEpochIsBeyondAllVolumes(t *testing.T) {
 		}
 		return nil
 	}}
-	p := startOperator(clock.RealClock{}).fleetOf(s.Redis)
-	p.World, p.effects, p.servers = s.World, stamping, map[string]server{"a-0": pinnedMaster{}}
-	if err := p.doRecordMaster(t.Context(), topology.Step{Do: topology.RecordMaster, NodeNames: []string{"a-0"}}); err != nil ||
+	f := startOperator(clock.RealClock{}).fleetOf(s.Redis)
+	f.World, f.effects, f.servers = s.World, stamping, map[string]server{"a-0": pinnedMaster{}}
+	if err := f.doRecordMaster(t.Context(), topology.Step{Do: topology.RecordMaster, NodeNames: []string{"a-0"}}); err != nil ||
 		s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
 		t.Errorf("%v, epoch %d", err, s.Status.Epoch)
 	}

@@ -34,12 +34,12 @@ func TestPersistenceChangesInSteps(t *testing.T) {
 	const none, rdb, aof = cachev1alpha1.RedisPersistNone, cachev1alpha1.RedisPersistRDB, cachev1alpha1.RedisPersistAOF
 	r, was := startOperator(nil), fixture.WithVolumes(fixture.Healthy(2))
 	look := func(change func(*topology.Node)) *Fleet {
-		p := r.fleetOf(was.Redis)
-		p.World = was.World
-		p.Nodes = slices.Clone(p.Nodes)
-		change(&p.Nodes[1])
-		p.memory.fillSettings(p.Spec, &p.World)
-		return p
+		f := r.fleetOf(was.Redis)
+		f.World = was.World
+		f.Nodes = slices.Clone(f.Nodes)
+		change(&f.Nodes[1])
+		f.memory.fillSettings(f.Spec, &f.World)
+		return f
 	}
 	for _, c := range []struct {
 		reason string
@@ -56,16 +56,16 @@ func TestPersistenceChangesInSteps(t *testing.T) {
 		{"it stops after the snapshot", rdb, func(m *topology.Node) { m.SavedAt = 6 }, []string{"appendonly no"}},
 	} {
 		was.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: c.mode}
-		p, recorder := look(c.change), &configRecorder{}
-		p.servers["a-1"] = recorder
-		if err := p.doSetPersistence(t.Context(), topology.Step{NodeNames: []string{"a-1"}}); err != nil ||
+		f, recorder := look(c.change), &configRecorder{}
+		f.servers["a-1"] = recorder
+		if err := f.doSetPersistence(t.Context(), topology.Step{NodeNames: []string{"a-1"}}); err != nil ||
 			!slices.Equal(recorder.commands, c.sent) {
 			t.Errorf("%s: sent %q: %v", c.reason, recorder.commands, err)
 		}
 	}
-	p := look(func(*topology.Node) {})
-	p.servers["a-1"] = &configRecorder{fail: errors.New("no answer")}
-	if p.doSetPersistence(t.Context(), topology.Step{NodeNames: []string{"a-1"}}) == nil {
+	f := look(func(*topology.Node) {})
+	f.servers["a-1"] = &configRecorder{fail: errors.New("no answer")}
+	if f.doSetPersistence(t.Context(), topology.Step{NodeNames: []string{"a-1"}}) == nil {
 		t.Error("who does not answer has not refused")
 	}
 }

@@ -36,17 +36,17 @@ func TestReloadReportsWhichServersHaveIt(t *testing.T) {
 	r := startOperator(nil)
 	r.Events = recorder
 	has, waits, mute := &loader{delivered: true}, &loader{}, &loader{err: errors.New("i/o timeout")}
-	p := r.fleetOf(fixture.Sized(3))
-	p.servers = map[string]server{"a-0": has, "a-1": waits, "a-2": mute}
-	p.Certificates = config.Certificates{Certificates: pki.Certificates{Published: published}}
+	f := r.fleetOf(fixture.Sized(3))
+	f.servers = map[string]server{"a-0": has, "a-1": waits, "a-2": mute}
+	f.Certificates = config.Certificates{Certificates: pki.Certificates{Published: published}}
 
-	if err := p.doLoadCertificates(t.Context(), topology.Step{NodeNames: []string{"a-0", "a-1"}}); err != nil {
+	if err := f.doLoadCertificates(t.Context(), topology.Step{NodeNames: []string{"a-0", "a-1"}}); err != nil {
 		t.Errorf("a kubelet that takes its time is no failure: %v", err)
 	}
 	if reported := <-recorder.Events; !strings.Contains(reported, "CertificateLoaded a-0:") || has.asked != config.IdentityFiles(published) {
 		t.Errorf("reported %q, asked for %v", reported, has.asked)
 	}
-	if err := p.doLoadCertificates(t.Context(), topology.Step{NodeNames: []string{"a-1", "a-2"}}); err == nil ||
+	if err := f.doLoadCertificates(t.Context(), topology.Step{NodeNames: []string{"a-1", "a-2"}}); err == nil ||
 		!strings.Contains(err.Error(), "a-2") {
 		t.Errorf("got %v", err)
 	}
@@ -61,17 +61,17 @@ func TestPublish(t *testing.T) {
 	published, renewed, moved := fixture.IdentityOf(fixture.Issue(by)), fixture.IdentityOf(fixture.Issue(by)),
 		fixture.IdentityOf(fixture.Issue(other))
 	s := fixture.Encrypted(config.IdentityFiles(published).Certificate)
-	p := startOperator(clock.RealClock{}).fleetOf(s.Redis)
-	p.World, p.Certificates = s.World, config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: moved}}
-	if got := p.PublishIdentity(); got.ContentHash() == published.ContentHash() {
+	f := startOperator(clock.RealClock{}).fleetOf(s.Redis)
+	f.World, f.Certificates = s.World, config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: moved}}
+	if got := f.PublishIdentity(); got.ContentHash() == published.ContentHash() {
 		t.Error("all have loaded it, and the next one is held back")
 	}
-	fixture.MakeSilent(&p.Nodes[1])
-	if got := p.PublishIdentity(); got.ContentHash() != published.ContentHash() {
+	fixture.MakeSilent(&f.Nodes[1])
+	if got := f.PublishIdentity(); got.ContentHash() != published.ContentHash() {
 		t.Error("one may not have loaded it, and another authority's is published")
 	}
-	p.Certificates.Wanted = renewed
-	if got := p.PublishIdentity(); got.ContentHash() != renewed.ContentHash() {
+	f.Certificates.Wanted = renewed
+	if got := f.PublishIdentity(); got.ContentHash() != renewed.ContentHash() {
 		t.Error("it is renewed by the same authority, and held back until it expires")
 	}
 }

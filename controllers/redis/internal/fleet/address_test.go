@@ -71,9 +71,9 @@ func TestWhichAddressIsConfirmed(t *testing.T) {
 			}
 			r := startOperator(nil)
 			r.APIReader = live.Build()
-			p := r.fleetOf(s.Redis)
-			p.Set = setOfPods
-			if err := p.confirmNode(node)(t.Context()); (err == nil) != c.want {
+			f := r.fleetOf(s.Redis)
+			f.Set = setOfPods
+			if err := f.confirmNode(node)(t.Context()); (err == nil) != c.want {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -87,8 +87,8 @@ func TestAnAddressIsConfirmedAfterTheObjectChanged(t *testing.T) {
 	s.Status.Replication.SyncSet = append(s.Status.Replication.SyncSet, cachev1alpha1.RedisProcess{Name: node.Name, PodUID: node.PodUID})
 	pod := podOf(node)
 	for owner, confirm := range map[types.UID]func(*Fleet) wire.Confirm{
-		"":      func(p *Fleet) wire.Confirm { return p.confirmNode(node) },
-		"redis": func(p *Fleet) wire.Confirm { return p.confirmSource(node) },
+		"":      func(f *Fleet) wire.Confirm { return f.confirmNode(node) },
+		"redis": func(f *Fleet) wire.Confirm { return f.confirmSource(node) },
 	} {
 		pod.OwnerReferences = nil
 		if owner != "" {
@@ -96,10 +96,10 @@ func TestAnAddressIsConfirmedAfterTheObjectChanged(t *testing.T) {
 		}
 		r := startOperator(nil)
 		r.APIReader = fake.NewClientBuilder().WithObjects(pod.DeepCopy()).Build()
-		p := r.fleetOf(s.DeepCopy())
-		p.Set = setOfPods
-		late := confirm(p)
-		*p.Redis = cachev1alpha1.Redis{}
+		f := r.fleetOf(s.DeepCopy())
+		f.Set = setOfPods
+		late := confirm(f)
+		*f.Redis = cachev1alpha1.Redis{}
 		if err := late(t.Context()); err != nil {
 			t.Errorf("controlled by %q: %v", owner, err)
 		}
@@ -124,9 +124,9 @@ func TestAnAddressThatCannotBeConfirmed(t *testing.T) {
 				Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 					return c.failure
 				}})
-			p := r.fleetOf(s.Redis)
-			p.Set = setOfPods
-			if err := p.confirmNode(node)(t.Context()); err == nil || errors.Is(err, wire.ErrNotFoundOut) != c.unknown {
+			f := r.fleetOf(s.Redis)
+			f.Set = setOfPods
+			if err := f.confirmNode(node)(t.Context()); err == nil || errors.Is(err, wire.ErrNotFoundOut) != c.unknown {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -136,16 +136,16 @@ func TestAnAddressThatCannotBeConfirmed(t *testing.T) {
 // openPods asks the servers of these nodes, whose pods the cache and the API server have.
 func openPods(t *testing.T, r runningOperator, redis *cachev1alpha1.Redis, nodes []topology.Node, password string) *Fleet {
 	t.Helper()
-	p := r.fleetOf(redis)
-	p.Set, p.effects, p.Credentials.Operator = setOfPods, scripted{}, password
+	f := r.fleetOf(redis)
+	f.Set, f.effects, f.Credentials.Operator = setOfPods, scripted{}, password
 	live := fake.NewClientBuilder()
 	for _, m := range nodes {
-		p.Pods, live = append(p.Pods, *podOf(m)), live.WithObjects(podOf(m))
+		f.Pods, live = append(f.Pods, *podOf(m)), live.WithObjects(podOf(m))
 	}
 	r.APIReader = live.Build()
-	p.open()
-	p.ask(t.Context())
-	return p
+	f.open()
+	f.ask(t.Context())
+	return f
 }
 
 // A master's pod is gone, and a pod of somebody else gets its address.
@@ -169,10 +169,10 @@ func TestAStrangerAtTheMastersAddressHearsNothing(t *testing.T) {
 	t.Cleanup(func() { _ = listener.Close() })
 	s := fixture.Healthy(1)
 	s.Namespace, s.Status.Replication.Master.Address = "ns", address
-	p := openPods(t, startOperator(clock.RealClock{}), s.Redis, nil, "secret")
-	defer p.closeConnections()
-	if p.Ghost == nil || !p.Ghost.Unasked || p.Ghost.Answer != wire.Silent {
-		t.Errorf("the ghost is %+v", p.Ghost)
+	f := openPods(t, startOperator(clock.RealClock{}), s.Redis, nil, "secret")
+	defer f.closeConnections()
+	if f.Ghost == nil || !f.Ghost.Unasked || f.Ghost.Answer != wire.Silent {
+		t.Errorf("the ghost is %+v", f.Ghost)
 	}
 	if got := <-heard; got != "" {
 		t.Errorf("it heard %q", got)
@@ -192,21 +192,21 @@ func TestAGhostIsAskedByTheConnectionThatIsLeft(t *testing.T) {
 	master := first.RecordedMaster(l.redis.Status.Replication.Master)
 	first.closeConnections()
 	r := startOperator(clock.RealClock{})
-	p := openPods(t, r, l.redis, nodes, l.secrets.Operator)
-	if _, serving := p.Situation().ServingMaster(); !serving {
-		t.Fatalf("the master is %+v", p.RecordedMaster(l.redis.Status.Replication.Master))
+	f := openPods(t, r, l.redis, nodes, l.secrets.Operator)
+	if _, serving := f.Situation().ServingMaster(); !serving {
+		t.Fatalf("the master is %+v", f.RecordedMaster(l.redis.Status.Replication.Master))
 	}
-	p.Close()
+	f.Close()
 	rest := slices.DeleteFunc(slices.Clone(nodes), func(m topology.Node) bool { return m.Name == master.Name })
 	for round := range 2 {
-		p = openPods(t, r, l.redis, rest, l.secrets.Operator)
+		f = openPods(t, r, l.redis, rest, l.secrets.Operator)
 		for look := range 2 {
-			if p.Ghost == nil || p.Ghost.Unasked || !p.Ghost.Master {
-				t.Errorf("pass %d, look %d: the ghost is %+v", round, look, p.Ghost)
+			if f.Ghost == nil || f.Ghost.Unasked || !f.Ghost.Master {
+				t.Errorf("pass %d, look %d: the ghost is %+v", round, look, f.Ghost)
 			}
-			p.lookAgain(t.Context())
+			f.lookAgain(t.Context())
 		}
-		p.Close()
+		f.Close()
 	}
 	other := openPods(t, startOperator(clock.RealClock{}), l.redis, rest, l.secrets.Operator)
 	defer other.closeConnections()
@@ -214,11 +214,11 @@ func TestAGhostIsAskedByTheConnectionThatIsLeft(t *testing.T) {
 		t.Errorf("another operator's ghost is %+v", other.Ghost)
 	}
 	l.kill(l.master())
-	p = openPods(t, r, l.redis, rest, l.secrets.Operator) // the kept connection has ended
-	p.Close()
-	p = openPods(t, r, l.redis, rest, l.secrets.Operator)
-	defer p.Close()
-	if !p.Ghost.Unasked || p.Ghost.Answer != wire.Refused {
-		t.Errorf("after its end the ghost is %+v", p.Ghost)
+	f = openPods(t, r, l.redis, rest, l.secrets.Operator) // the kept connection has ended
+	f.Close()
+	f = openPods(t, r, l.redis, rest, l.secrets.Operator)
+	defer f.Close()
+	if !f.Ghost.Unasked || f.Ghost.Answer != wire.Refused {
+		t.Errorf("after its end the ghost is %+v", f.Ghost)
 	}
 }

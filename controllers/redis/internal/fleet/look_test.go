@@ -20,13 +20,13 @@ func TestAMasterWhosePodIsGoneIsAGhost(t *testing.T) {
 	end() // no one is there to be asked
 	for uid, want := range map[types.UID]bool{s.Nodes[0].PodUID: false, "another": true} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-0", UID: uid}}
-		p := startOperator(clock.RealClock{}).fleetOf(s.Redis)
-		p.Pods, p.Set, p.effects = []corev1.Pod{pod}, &appsv1.StatefulSet{}, scripted{}
-		p.open()
-		p.ask(asked)
-		if got := p.Ghost != nil; got != want || got && p.Ghost.PodUID != s.Status.Replication.Master.PodUID {
-			t.Errorf("a pod %s: ghost %+v", uid, p.Ghost)
+		f := startOperator(clock.RealClock{}).fleetOf(s.Redis)
+		f.Pods, f.Set, f.effects = []corev1.Pod{pod}, &appsv1.StatefulSet{}, scripted{}
+		f.open()
+		f.ask(asked)
+		if got := f.Ghost != nil; got != want || got && f.Ghost.PodUID != s.Status.Replication.Master.PodUID {
+			t.Errorf("a pod %s: ghost %+v", uid, f.Ghost)
 		}
-		p.closeConnections()
+		f.closeConnections()
 	}
 }

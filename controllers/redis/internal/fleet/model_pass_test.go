@@ -130,27 +130,27 @@ func newModelPass(read reading, ask func(request) reply) *modelPass {
 	r := startOperator(modelClock)
 	r.Events = silentEvents{}
 	m := &modelPass{ask: ask, read: read, fleet: r.fleetOf(redis)}
-	p := m.fleet
-	p.effects, p.Credentials = m, config.Credentials{Replication: "key"}
+	f := m.fleet
+	f.effects, f.Credentials = m, config.Credentials{Replication: "key"}
 	for n, pod := range read.pods[:read.nodes] {
 		node := topology.Node{Name: nodeNames[n], PodUID: podUID(pod), Address: address(pod)}
-		p.Nodes = append(p.Nodes, node)
-		p.servers[node.Name] = modelServer{m, int8(n), pod} //nolint:gosec // a few
+		f.Nodes = append(f.Nodes, node)
+		f.servers[node.Name] = modelServer{m, int8(n), pod} //nolint:gosec // a few
 	}
-	if rep := p.Redis.Status.Replication; rep != nil && !slices.Contains(read.pods[:], read.record.recordedMaster.pod) {
-		p.Ghost = &topology.Node{Name: rep.Master.Name, PodUID: rep.Master.PodUID, Address: rep.Master.Address}
+	if rep := f.Redis.Status.Replication; rep != nil && !slices.Contains(read.pods[:], read.record.recordedMaster.pod) {
+		f.Ghost = &topology.Node{Name: rep.Master.Name, PodUID: rep.Master.PodUID, Address: rep.Master.Address}
 		ghost := modelServer{m, read.record.recordedMasterNode, read.record.recordedMaster.pod}
-		if p.ghostServer, p.Ghost.Unasked = ghost, read.asksNoGhost; read.asksNoGhost {
-			p.ghostServer = knockedServer{ghost}
+		if f.ghostServer, f.Ghost.Unasked = ghost, read.asksNoGhost; read.asksNoGhost {
+			f.ghostServer = knockedServer{ghost}
 		}
 	}
-	if p.Source = sourceOf(read); p.Source != nil {
-		p.sourceServer = modelServer{m, operatorSide, read.source}
+	if f.Source = sourceOf(read); f.Source != nil {
+		f.sourceServer = modelServer{m, operatorSide, read.source}
 	}
 	if read.storage {
-		p.Volumes = map[string]topology.Volume{}
+		f.Volumes = map[string]topology.Volume{}
 		for n := range read.nodes {
-			p.Volumes[nodeNames[n]] = topology.Volume{Stamp: read.stamps[n].stamp()}
+			f.Volumes[nodeNames[n]] = topology.Volume{Stamp: read.stamps[n].stamp()}
 		}
 	}
 	return m
@@ -171,35 +171,35 @@ func (m *model) direct() *Fleet {
 func playPass(read reading, known operatorMemory, ask func(request, *reading) reply) (topology.Step, operatorMemory, error) {
 	var m *modelPass
 	m = newModelPass(read, func(q request) reply { return ask(q, &m.read) })
-	p := m.fleet
-	p.operator.Identity = operatorName(known.identity)
-	known.recall(p.memory)
-	p.ask(quiet)
-	p.takeSettings(config.Settings{})
-	p.fillFromMemory()
-	p.SinceRouted = time.Hour
-	for i := range p.Nodes { // settings, passwords and logins have tests of their own
-		node := &p.Nodes[i]
+	f := m.fleet
+	f.operator.Identity = operatorName(known.identity)
+	known.recall(f.memory)
+	f.ask(quiet)
+	f.takeSettings(config.Settings{})
+	f.fillFromMemory()
+	f.SinceRouted = time.Hour
+	for i := range f.Nodes { // settings, passwords and logins have tests of their own
+		node := &f.Nodes[i]
 		node.PasswordsUnknown, node.SettingsUnknown = false, false
 	}
-	planned := p.Situation().Plan()
+	planned := f.Situation().Plan()
 	m.forced = planned.Unsafe
 	if planned.Do == topology.ExpelUnrecorded {
 		m.expelled = planned.NodeNames
 	}
-	next, err := p.execute(quiet, planned)
+	next, err := f.execute(quiet, planned)
 	if err == nil {
 		if err = m.route(); err == nil {
-			_, err = p.NoteRouted(quiet)
+			_, err = f.NoteRouted(quiet)
 		}
 	}
 	if err == nil && !next.Traits().Changes {
-		err = p.WriteStamps(quiet, p.Situation().VolumesInSync())
+		err = f.WriteStamps(quiet, f.Situation().VolumesInSync())
 	}
-	if left := recordOf(p.Redis, m.read.record); left != m.read.record { // converge saves what a pass leaves, also one that failed
-		err = errors.Join(err, p.effects.Save(quiet))
+	if left := recordOf(f.Redis, m.read.record); left != m.read.record { // converge saves what a pass leaves, also one that failed
+		err = errors.Join(err, f.effects.Save(quiet))
 	}
-	return next, operatorMemoryOf(p, read), err
+	return next, operatorMemoryOf(f, read), err
 }
 
 func (o operatorMemory) recall(known *Memory) {
@@ -217,14 +217,14 @@ func (o operatorMemory) recall(known *Memory) {
 	}
 }
 
-func operatorMemoryOf(p *Fleet, read reading) operatorMemory {
-	known := p.memory
-	after := operatorMemory{identity: idIn(p.operator.Identity), fenced: ageOf(known.fencedSince), cutOff: ageOf(known.cutOffSince)}
+func operatorMemoryOf(f *Fleet, read reading) operatorMemory {
+	known := f.memory
+	after := operatorMemory{identity: idIn(f.operator.Identity), fenced: ageOf(known.fencedSince), cutOff: ageOf(known.cutOffSince)}
 	for i, pod := range append(slices.Clone(read.pods[:read.nodes]), read.record.recordedMaster.pod, read.source) {
 		if seen, met := known.watched.contacts[address(pod)]; met &&
 			!slices.ContainsFunc(after.servers[:], func(a serverMemory) bool { return a.pod == pod }) {
 			after.servers[i] = serverMemory{pod: pod, heard: ageOf(seen.lastReply), mute: seen.wasSilent}
-			for _, m := range p.addressable() {
+			for _, m := range f.addressable() {
 				if m.Address != address(pod) || m.RunID == "" {
 					continue
 				}

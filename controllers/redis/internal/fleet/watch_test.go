@@ -38,9 +38,9 @@ func TestAWatchOutlivesThePassThatStartedIt(t *testing.T) {
 	}
 	redis := &cachev1alpha1.Redis{}
 	redis.UID = "1"
-	p := r.fleetOf(redis)
-	p.Spec.ProbeInterval, p.Nodes = time.Minute, []topology.Node{{Address: address}}
-	p.watchServers(passing)
+	f := r.fleetOf(redis)
+	f.Spec.ProbeInterval, f.Nodes = time.Minute, []topology.Node{{Address: address}}
+	f.watchServers(passing)
 	first := accept()
 	endPass()
 	_ = first.Close()
