@@ -64,7 +64,7 @@ func judge(run *commonv1.BackupRun, pod *corev1.Pod, notReady string) outcome {
 		return o.readFinish(run, pod)
 	}
 	o.failure, o.permanent = failureOf(run, pod)
-	if wasTooLarge(pod) { // each retry could fill another node's disk
+	if exceededOwnStorage(pod) { // each retry could fill another node's disk
 		o.failure += ": raise limits.ephemeral-storage in spec.resources, or find out what else wrote to the pod's disk"
 		o.permanent, o.final = true, true
 	}
@@ -98,9 +98,10 @@ func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 	return o
 }
 
-// wasTooLarge reports whether the kubelet has evicted the pod because it used more of the node's disk than its own limits allow. The words
-// are the kubelet's (pkg/kubelet/eviction/helpers.go). A pod that was evicted because others have filled the disk may run elsewhere.
-func wasTooLarge(pod *corev1.Pod) bool {
+// exceededOwnStorage reports whether the kubelet has evicted the pod because it used more of the node's disk than its own limits
+// allow. The words are the kubelet's (pkg/kubelet/eviction/helpers.go). A pod that was evicted because others have filled the disk may run
+// elsewhere.
+func exceededOwnStorage(pod *corev1.Pod) bool {
 	return pod.Status.Reason == reasonEvicted && slices.ContainsFunc([]string{"Usage of EmptyDir volume ",
 		"Pod ephemeral local storage usage exceeds ", " exceeded its local ephemeral storage limit "},
 		func(words string) bool { return strings.Contains(pod.Status.Message, words) })

@@ -50,7 +50,7 @@ func TestAPodIsEvictedOnlyIfTheBudgetSparesIt(t *testing.T) {
 			return nil
 		}}).Build()
 		a := effectsOn(api, builders.EtcdCluster("a").Build(), pod)
-		if err := a.EvictPod(t.Context(), "a-2"); errors.Is(err, fleet.ErrNoneToSpare) == spares {
+		if err := a.EvictPod(t.Context(), "a-2"); errors.Is(err, fleet.ErrNoDisruptionAllowed) == spares {
 			t.Errorf("the budget spares it: %t, and the answer is %v", spares, err)
 		}
 		if asked != "p2" || a.known.deleted.has("p2", time.Unix(0, 0)) != spares {

@@ -37,7 +37,7 @@ func (a *apiEffects) EvictPod(ctx context.Context, name string) error {
 		switch {
 		case apierrors.IsTooManyRequests(err): // the reply that a drain gets, too
 			if a.known.refusals.note(*exactly.UID, a.clock.Now()) < evictionPatience {
-				return fleet.ErrNoneToSpare
+				return fleet.ErrNoDisruptionAllowed
 			}
 			return a.refusedForLong(ctx, name)
 		case isServerError(err):
@@ -77,7 +77,7 @@ func (a *apiEffects) refusedForLong(ctx context.Context, pod string) error {
 		return err
 	}
 	if len(names) == 0 { // it was deleted meanwhile
-		return fleet.ErrNoneToSpare
+		return fleet.ErrNoDisruptionAllowed
 	}
 	return blockedEviction(
 		"PodDisruptionBudget %s has not spared pod %s for more than %s, so it cannot be recreated, although all members are healthy: "+
@@ -86,7 +86,7 @@ func (a *apiEffects) refusedForLong(ctx context.Context, pod string) error {
 		strings.Join(names, ", "), pod, evictionPatience)
 }
 
-// blockedEviction is the error that says so.
+// blockedEviction returns an EvictionBlockedError with that message.
 func blockedEviction(format string, values ...any) error {
 	return &fleet.EvictionBlockedError{Message: fmt.Sprintf(format, values...), RetryAfter: refusalGap / 3}
 }

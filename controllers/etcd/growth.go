@@ -10,8 +10,7 @@ import (
 )
 
 // growVolumes enlarges the claims first, then the StatefulSet, so that a storage class that cannot grow leaves everything as it
-// is. The StatefulSet is
-// recreated around its pods if it may leave them alone meanwhile. It returns how far the volumes are.
+// is. The StatefulSet is recreated around its pods if it may leave them alone meanwhile. It returns how far the volumes are.
 func (o *object) growVolumes(ctx context.Context, mayOrphanPods bool) (volumes.Growth, error) {
 	growth := o.volumeGrowth()
 	if o.cluster.Spec.Paused || o.in.lost != nil { // then no StatefulSet would be made in its place
@@ -22,9 +21,9 @@ func (o *object) growVolumes(ctx context.Context, mayOrphanPods bool) (volumes.G
 	})
 	growth = o.volumeGrowth()
 	growth.Refusal = refusal
-	made, stands := volumes.MadeFor(o.in.set)
+	made, ok := volumes.MadeFor(o.in.set)
 	// The quota follows the size that the StatefulSet is made for, and must fit each volume.
-	if stands && err == nil && growth.HaveOutgrown(made) && len(growth.Undersized) == 0 && mayOrphanPods {
+	if ok && err == nil && growth.HaveOutgrown(made) && len(growth.Undersized) == 0 && mayOrphanPods {
 		err = o.OrphanPods(ctx, o.in.set)
 	}
 	return growth, err

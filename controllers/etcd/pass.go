@@ -114,7 +114,7 @@ func (p *pass) childInputs() children.Inputs {
 	in := children.Inputs{Cluster: p.cluster, Spec: p.spec, Image: p.cluster.Status.TargetImage, Version: version,
 		LauncherImage: parts.RunningImage(template.Spec.InitContainers, "launcher", p.LauncherImage),
 		Pods:          p.fleet.Situation().DesiredPods(),
-		Peers:         p.in.peers, Identity: p.fleet.NextIdentity(),
+		Peers:         p.in.peers, Identity: p.fleet.NextPublished(),
 		Logins:      p.fleet.NextLogins(),
 		RestartedAt: template.Annotations[parts.AnnotationRestartedAt], OperatorNamespace: p.Account.Namespace}
 	if record := p.cluster.Status.Membership; record != nil {

@@ -41,5 +41,5 @@ func (p *pass) updateStatus() ctrl.Result {
 func (p *pass) statusInputs() status.Inputs {
 	return status.Inputs{Cluster: p.cluster, Situation: p.fleet.Situation(), Next: p.step, Set: p.set, Pods: p.in.allPods(),
 		Refusal: p.PodRefusal(p.cluster), Growth: p.growth, Certificates: p.in.certificates,
-		Lagging: p.fleet.Lagging(p.in.certificates.Published), Logins: p.in.logins}
+		Lagging: p.fleet.Lagging(), Logins: p.in.logins}
 }

@@ -95,7 +95,10 @@ func asOperator(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity) (
 }
 
 // shows reports whether a member was seen to show that certificate.
-func shows(f *fleet.Fleet, i pki.Identity) bool { return !slices.Contains(f.Lagging(i), "e-0") }
+func shows(f *fleet.Fleet, i pki.Identity) bool {
+	f.Certificates.Published = i
+	return !slices.Contains(f.Lagging(), "e-0")
+}
 
 // awaitAnswer returns when the member answers the operator with that identity.
 func awaitAnswer(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity) {

@@ -1,12 +1,12 @@
 // Package redis runs Redis objects: a master and replicas that lose no confirmed write.
 //
 // A pass has six steps: read.go reads the API server; Look, in internal/fleet, asks the servers; Plan, in internal/topology, decides;
-// Act, in internal/fleet, sees that only one operator acts, and acts; apply.go applies what follows; report.go sets the status.
+// Act, in internal/fleet, makes sure that only one operator acts, and acts; apply.go applies what follows; report.go sets the status.
 //
 // What happens when a master dies is in five files, to be read in this order: controller.go has the order of a pass;
 // internal/fleet/look.go looks at the servers; internal/topology/plan_failover.go judges the master and chooses another;
-// internal/fleet/act.go sees that only one operator acts, and finds the act; internal/fleet/act_failover.go promotes. Then route.go
-// points the Service at the new master. docs/architecture.md says what happens, and why it is safe.
+// internal/fleet/act.go makes sure that only one operator acts, and finds the act; internal/fleet/act_failover.go promotes. Then
+// route.go points the Service at the new master. docs/architecture.md says what happens, and why it is safe.
 package redis
 
 import (

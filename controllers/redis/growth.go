@@ -22,7 +22,7 @@ func (p *pass) growVolumes(ctx context.Context) error {
 	for name, claim := range claims {
 		p.Volumes[name] = topology.Volume{Stamp: p.Volumes[name].Stamp, Claim: claim}
 	}
-	if made, stands := volumes.MadeFor(p.Set); stands && err == nil && p.Situation().HaveOutgrown(made) {
+	if made, ok := volumes.MadeFor(p.Set); ok && err == nil && p.Situation().HaveOutgrown(made) {
 		err = errors.Join(err, p.OrphanPods(ctx, p.Set))
 	}
 	return err

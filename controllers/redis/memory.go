@@ -11,7 +11,7 @@ type objectMemory struct {
 	writtenClaims map[string]writtenClaim // by name, while the cache may not show them
 }
 
-// Init makes the maps.
+// Init prepares an empty memory.
 func (o *objectMemory) Init() {
 	o.Memory.Init()
 	o.writtenClaims = map[string]writtenClaim{}

@@ -9,7 +9,7 @@ import (
 // it belongs to the end of that rule, and the marker's message to the end of that message.
 const continued = "..."
 
-// joinContinued puts the parts of a rule that several markers have together.
+// joinContinued joins each rule that several markers spell in parts.
 func joinContinued(rules []any) ([]any, error) {
 	var joined []any
 	for _, item := range rules {

@@ -103,7 +103,7 @@ var backups = []mutant{
 		"Check(m.RawSize, backup.VerifyRoom(t.Kind, m.RawSize))", "Check(m.RawSize, 0)",
 		"TestDataForWhichThereIsNoRoom"},
 	{"a pod that was evicted for its own use is repeated", "../backup/outcome.go",
-		"if wasTooLarge(pod) {", "if false && wasTooLarge(pod) {",
+		"if exceededOwnStorage(pod) {", "if false && exceededOwnStorage(pod) {",
 		"TestAnEvictionByItsOwnLimitIsTheLastAttempt"},
 	{"an attempt for which there was no room is repeated as it was", "../backup/status.go",
 		"max(run.RawSize, o.rawSize)", "run.RawSize",

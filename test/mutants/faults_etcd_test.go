@@ -307,7 +307,7 @@ var memberships = []mutant{
 // Whose certificates members and their clients take.
 var clientCertificates = []mutant{
 	{"the next certificate before all show the last", "../etcd/internal/fleet/connect.go",
-		"if f.Cluster.Spec.TLS != nil && (c.IsRenewal() || len(f.Lagging(c.Published)) == 0) {", "if f.Cluster.Spec.TLS != nil {",
+		"if f.Cluster.Spec.TLS != nil && (c.IsRenewal() || len(f.Lagging()) == 0) {", "if f.Cluster.Spec.TLS != nil {",
 		"TestClientsCertificatesChangeOver/by another authority, where no client shows a certificate"},
 	{"a member that has not restarted trusts another authority", "../etcd/internal/fleet/connect.go",
 		" && c.authorities == authorities", "",

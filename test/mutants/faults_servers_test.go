@@ -205,7 +205,7 @@ var acts = []mutant{
 		"TestUnchangedStamps"},
 	{"an operator that no longer leads acts", "../internal/command/command.go",
 		"if isLeader != nil && !isLeader() {", "if isLeader == nil && !isLeader() {",
-		"TestAProcessThatDoesNotLeadActsNot"},
+		"TestAProcessThatDoesNotLeadDoesNotAct"},
 	{"an act without an end", "../internal/command/command.go",
 		"context.WithTimeout(ctx, ActLimit)", "context.WithTimeout(ctx, 2*ActLimit)",
 		"TestTheTimeOfAnActStartsBeforeTheQuestion"},

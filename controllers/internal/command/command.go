@@ -29,8 +29,8 @@ func AsLeader(ctx context.Context, isLeader func() bool, act func(context.Contex
 	return act(ctx)
 }
 
-// All runs all functions at once and returns when they have ended. A panic ends only the function that it is in; doing says in the
-// log and in the metric what that function did, and is a word of a closed set.
+// All runs all functions at once and returns when they have ended. A panic ends only the function that it is in; doing names the
+// work in the log and in the metric's label; it is one of a closed set of phrases.
 func All(ctx context.Context, doing string, all []func()) {
 	var running sync.WaitGroup
 	for _, run := range all {

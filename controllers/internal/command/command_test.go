@@ -11,7 +11,7 @@ import (
 	"github.com/go-logr/logr"
 )
 
-func TestAProcessThatDoesNotLeadActsNot(t *testing.T) {
+func TestAProcessThatDoesNotLeadDoesNotAct(t *testing.T) {
 	acted := false
 	act := func(context.Context) error { acted = true; return nil }
 	if err := AsLeader(t.Context(), func() bool { return false }, act); !errors.Is(err, ErrNotLeading) || acted {

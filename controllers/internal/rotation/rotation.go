@@ -9,7 +9,7 @@ package rotation
 
 import "time"
 
-// End returns when a stage ends that starts now and lasts so long. It has whole seconds, like the times that objects and Secrets keep:
+// End returns when a stage ends that starts now and takes that long, truncated to a whole second. Objects and Secrets keep no more:
 // the operator that started the stage and one that reads it go by the same end.
 func End(now time.Time, lasts time.Duration) time.Time {
 	return now.Add(lasts).UTC().Truncate(time.Second)

@@ -79,13 +79,13 @@ func Outcome(s membership.Step, err error) (membership.Step, error) {
 // isWaiting reports whether an error only says that something must end by itself first.
 func isWaiting(err error) bool {
 	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) ||
-		errors.Is(err, ErrNoneToSpare) ||
+		errors.Is(err, ErrNoDisruptionAllowed) ||
 		errors.Is(err, ErrWithdrawn) || errors.Is(err, ErrPodChanged) || errors.Is(err, errNotBackedUp)
 }
 
 // waitTime is how soon to try again what must wait.
 func waitTime(err error) time.Duration {
-	if errors.Is(err, ErrNoneToSpare) { // until a pod is ready; meanwhile only the API server is asked in vain
+	if errors.Is(err, ErrNoDisruptionAllowed) { // until a pod is ready; meanwhile only the API server is asked in vain
 		return time.Second
 	}
 	return membership.ShortRequeue

@@ -83,7 +83,7 @@ func TestWhatIsShownOfAStep(t *testing.T) {
 		failed bool
 	}{
 		{"it is done", nil, membership.EvictPod, false},
-		{"the budget spares no pod yet", ErrNoneToSpare, membership.Wait, false},
+		{"the budget spares no pod yet", ErrNoDisruptionAllowed, membership.Wait, false},
 		{"the pod may have started", ErrPodChanged, membership.Wait, false},
 		{"the EtcdRestore is gone", ErrWithdrawn, membership.Wait, false},
 		{"a backup must be complete first", fmt.Errorf("%w: backing up", errNotBackedUp), membership.Wait, false},

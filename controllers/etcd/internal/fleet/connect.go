@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
-// Open connects to the servers of the pods that were permitted to start. Close ends that.
+// Open connects to the servers of the pods that were permitted to start. Close closes the connections.
 func (f *Fleet) Open(ctx context.Context, pods []corev1.Pod) {
 	f.servers, f.usage = map[string]server{}, map[string]*certificateUsage{}
 	for i := range pods {
@@ -30,8 +30,8 @@ func (f *Fleet) Open(ctx context.Context, pods []corev1.Pod) {
 	}
 }
 
-// open connects to the server of a pod. It is asked by TLS if it serves clients by that: the certificate must name the member, and what it
-// shows is noted.
+// open connects to the server of a pod. It uses TLS if the members serve TLS to clients: the certificate must name the member, and what
+// it shows is noted.
 func (f *Fleet) open(pod *corev1.Pod) (server, error) {
 	login := f.Logins.Token(f.Clock.Now)
 	if f.Cluster.Spec.TLS == nil {
@@ -78,8 +78,9 @@ func (c *certificateUsage) isOf(i pki.Identity, authorities string) bool {
 
 // Lagging are the recorded members that are not known to use the published certificate, those that the pass has just recorded
 // among them.
-func (f *Fleet) Lagging(published pki.Identity) []string {
+func (f *Fleet) Lagging() []string {
 	var names []string
+	published := f.Certificates.Published
 	authorities := config.ClientAuthorities(f.Spec, published)
 	if f.Cluster.Status.Membership != nil {
 		for _, m := range f.Cluster.Status.Membership.Members {
@@ -91,11 +92,11 @@ func (f *Fleet) Lagging(published pki.Identity) []string {
 	return names
 }
 
-// NextIdentity returns the identity that the members are to show: a renewed certificate at once, the next step towards another
+// NextPublished returns the identity that the members are to show: a renewed certificate at once, the next step towards another
 // authority's once all members use the last.
-func (f *Fleet) NextIdentity() pki.Identity {
+func (f *Fleet) NextPublished() pki.Identity {
 	c := f.Certificates
-	if f.Cluster.Spec.TLS != nil && (c.IsRenewal() || len(f.Lagging(c.Published)) == 0) {
+	if f.Cluster.Spec.TLS != nil && (c.IsRenewal() || len(f.Lagging()) == 0) {
 		return c.NextPublished(f.Clock.Now())
 	}
 	return c.Published

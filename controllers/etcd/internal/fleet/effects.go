@@ -20,12 +20,14 @@ type Effects interface {
 	// DeletePod deletes exactly the pod that was looked at; asSeen, only if nothing about it has changed since, else it returns
 	// ErrPodChanged.
 	DeletePod(ctx context.Context, name string, asSeen bool) error
-	// EvictPod does the same if the budget has one to spare; else it returns ErrNoneToSpare, or an EvictionBlockedError.
+	// EvictPod evicts exactly the pod that was looked at. It returns ErrNoDisruptionAllowed while the budget allows none, or an
+	// EvictionBlockedError if only a human can change that.
 	EvictPod(ctx context.Context, name string) error
 	// WritePermit writes on a pod that it may start, and how, if its volume is that of the claim that was looked at. The claim then
 	// says that it has data.
 	WritePermit(ctx context.Context, name, permit string, claim types.UID) error
-	// CreateFetchPod makes the pod that fetches the backup which the cluster starts with. One of ours that is there is taken.
+	// CreateFetchPod makes the pod that fetches the backup which the cluster starts with. An existing one that this
+	// object controls is kept.
 	CreateFetchPod(ctx context.Context, s membership.Situation, source types.UID) error
 	// DeleteFetchPod deletes exactly the one that was looked at.
 	DeleteFetchPod(ctx context.Context, pod types.UID) error
@@ -33,7 +35,8 @@ type Effects interface {
 	ConfirmRequest(ctx context.Context, request types.UID) error
 	// ReadBackups asks the API server for the EtcdBackups in the namespace.
 	ReadBackups(ctx context.Context) ([]membership.Backup, error)
-	// CreateUpgradeBackup makes an EtcdBackup without a schedule, into the store of another. One of ours that is there is taken.
+	// CreateUpgradeBackup makes an EtcdBackup without a schedule, into the store of another. An existing one that this
+	// object controls is kept.
 	CreateUpgradeBackup(ctx context.Context, name, like string) error
 	// DeleteUpgradeBackup deletes exactly the EtcdBackup that was looked at.
 	DeleteUpgradeBackup(ctx context.Context, name string) error
@@ -46,8 +49,8 @@ type Effects interface {
 // ErrPodChanged says that a pod is not as it was when its deletion was decided: it may have started.
 var ErrPodChanged = errors.New("the pod has changed since the operator looked at it: looking again")
 
-// ErrNoneToSpare says that the budget spares no pod now: one is going already, or is not ready.
-var ErrNoneToSpare = errors.New("the PodDisruptionBudget spares no pod yet")
+// ErrNoDisruptionAllowed says that the PodDisruptionBudget allows no disruption now.
+var ErrNoDisruptionAllowed = errors.New("the PodDisruptionBudget spares no pod yet")
 
 // EvictionBlockedError says that budgets keep a pod from being recreated, and that time alone does not end it.
 type EvictionBlockedError struct {
@@ -57,7 +60,7 @@ type EvictionBlockedError struct {
 
 func (e *EvictionBlockedError) Error() string { return e.Message }
 
-// step says so to people.
+// step returns the step that shows the blocked eviction to users.
 func (e *EvictionBlockedError) step() membership.Step {
 	return membership.Step{Do: membership.Block, Reason: commonv1.ReasonEvictionBlocked, Message: e.Message, RequeueAfter: e.RetryAfter}
 }

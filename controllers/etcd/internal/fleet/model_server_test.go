@@ -87,7 +87,7 @@ func (m *modelEffects) removeExactly(i int) error {
 func (m *modelEffects) EvictPod(_ context.Context, name string) error {
 	return m.call(func() error {
 		if !m.sparesPod() {
-			return ErrNoneToSpare
+			return ErrNoDisruptionAllowed
 		}
 		return m.removeExactly(ordinalOf(name))
 	})

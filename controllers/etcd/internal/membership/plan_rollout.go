@@ -11,8 +11,9 @@ import (
 
 // restartFailing deletes an outdated pod whose container does not run, because a later template may start it. Whether that is allowed is
 // asked of the pod itself: the data of another one says nothing about it. While a pod of the latest template fails, too, no further
-// pod gets that template; a cluster that is forming has nothing to lose by it, and neither has a pod that cannot start by itself while
-// there is no majority: that pod may be dead for another reason, and keep the corrected template from the one that makes a majority.
+// pod gets that template; a cluster that is forming has nothing to lose by it. Without a majority, a pod that cannot start gets the
+// template as well: the failing pod may be dead for another reason, and must not keep the template from the pod that restores the
+// majority.
 // A container that has ended is started again by its kubelet, and may serve by the time of the act: so the pod goes only as it was seen.
 func (s Situation) restartFailing() (Step, bool) {
 	if len(s.Where(func(m Member) bool { return m.Pod.Deleting })) > 0 {
@@ -21,8 +22,8 @@ func (s Situation) restartFailing() (Step, bool) {
 	isForming := s.Status.Membership.ClusterID == "" && s.restored() == nil
 	isProven := len(s.Where(func(m Member) bool { return m.hasNoServer() && !m.Pod.Outdated })) == 0
 	for _, m := range s.Members {
-		gainsByIt := isProven || isForming || !s.Listed && m.Pod.Fails
-		if m.failsOutdated() && s.mayLosePod(m) && gainsByIt {
+		mayGetTemplate := isProven || isForming || !s.Listed && m.Pod.Fails
+		if m.failsOutdated() && s.mayLosePod(m) && mayGetTemplate {
 			return Step{Do: DeletePod, Member: m.Name, AsSeen: true, Message: "no server runs in it, and its pod is outdated",
 				RequeueAfter: ShortRequeue}, true
 		}

@@ -76,8 +76,8 @@ func (c Credentials) AcceptedDigests() []string {
 			list = append(list, Digest(l.Password))
 		}
 	}
-	for _, r := range c.Former {
-		list = append(list, r.Digest)
+	for _, f := range c.Former {
+		list = append(list, f.Digest)
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -115,7 +115,7 @@ func (c Credentials) Publish(hadMaster bool) Credentials {
 	}
 	c.Published = c.Wanted
 	current := Digest(c.Published.Password)
-	c.Former = slices.DeleteFunc(slices.Clone(c.Former), func(r formerPassword) bool { return r.Digest == current })
+	c.Former = slices.DeleteFunc(slices.Clone(c.Former), func(f formerPassword) bool { return f.Digest == current })
 	c.Former = c.Former[max(0, len(c.Former)-MaxFormer):]
 	return c
 }
@@ -128,7 +128,7 @@ func (c Credentials) IsUnpublished() bool { return c.Wanted.Password != "" && c.
 func (c Credentials) StartOverlap(now time.Time) (Credentials, bool) {
 	var staged bool
 	c.Rotation, staged = c.Rotation.startStage(now)
-	waiting := func(r formerPassword) bool { return r.Until.IsZero() }
+	waiting := func(f formerPassword) bool { return f.Until.IsZero() }
 	if c.Published.Password == "" || !slices.ContainsFunc(c.Former, waiting) {
 		return c, staged
 	}
@@ -150,9 +150,9 @@ func (c Credentials) RetireExpired(now time.Time) Credentials {
 // OverlapEnd is when the last overlap ends; zero when there is none.
 func (c Credentials) OverlapEnd() time.Time {
 	var last time.Time
-	for _, r := range c.Former {
-		if r.Until.After(last) {
-			last = r.Until
+	for _, f := range c.Former {
+		if f.Until.After(last) {
+			last = f.Until
 		}
 	}
 	return last
@@ -173,7 +173,7 @@ func (c Credentials) RecheckAfter(now time.Time) time.Duration {
 // FormerJSON is what <name>-system keeps of the former passwords whose overlap has started, "" for none. The others are in
 // users.acl alone.
 func (c Credentials) FormerJSON() string {
-	overlapping := slices.DeleteFunc(slices.Clone(c.Former), func(r formerPassword) bool { return r.Until.IsZero() })
+	overlapping := slices.DeleteFunc(slices.Clone(c.Former), func(f formerPassword) bool { return f.Until.IsZero() })
 	if len(overlapping) == 0 {
 		return ""
 	}
@@ -198,7 +198,7 @@ func CredentialsIn(binding, system, files corev1.Secret) Credentials {
 	c.Published = AppLogin{Password: string(binding.Data[corev1.BasicAuthPasswordKey]), From: binding.Annotations[AnnotationFrom]}
 	c.Wanted = c.Published
 	_ = json.Unmarshal(system.Data[FormerKey], &c.Former) // an unreadable list is rebuilt from users.acl below
-	c.Former = slices.DeleteFunc(c.Former, func(r formerPassword) bool { return !sha256Hex.MatchString(r.Digest) })
+	c.Former = slices.DeleteFunc(c.Former, func(f formerPassword) bool { return !sha256Hex.MatchString(f.Digest) })
 	for _, hash := range acceptedBy(users) {
 		if !slices.Contains(c.AcceptedDigests(), hash) {
 			c.Former = append(c.Former, formerPassword{Digest: hash})

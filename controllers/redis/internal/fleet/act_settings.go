@@ -22,7 +22,7 @@ func (f *Fleet) takeSettings(known config.Settings) {
 	f.Spec = f.Spec.AllowingFor(f.Settings)
 }
 
-// TakeAcceptedSettings adds the settings that the servers have accepted, also in this pass.
+// TakeAcceptedSettings sets Settings to what the servers have accepted, in this pass as well.
 func (f *Fleet) TakeAcceptedSettings() {
 	f.memory.fillSettings(f.Spec, &f.World)
 	f.Settings = f.Situation().NextSettings()

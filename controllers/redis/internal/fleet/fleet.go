@@ -1,8 +1,10 @@
 // Package fleet has the servers of one Redis: it looks at them, and carries the planned step out.
 //
-// Look (look.go) asks all servers at once. topology.Plan decides by what they answer. Act (act.go) sees that only one operator
-// acts, and finds the act of the step; act_failover.go and the other act_*.go command the servers and save the record. What
-// leaves the package goes through a server's connection or through Effects, so that a test which simulates both controls all.
+// Look (look.go) asks all servers at once. topology.Plan decides by what they answer. Act (act.go) makes sure that only one
+// operator acts, and finds the act of the step; act_failover.go and the other act_*.go command the servers and save the record.
+//
+// Commands to servers, and the writes that decide about the master, go through a server's connection or Effects. Events and the
+// confirmation of an address do not.
 package fleet
 
 import (

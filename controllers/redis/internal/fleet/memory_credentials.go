@@ -10,7 +10,7 @@ import (
 )
 
 // LastCredentials returns the passwords that are known, and whether every server that answered refused them.
-func (m *Memory) LastCredentials() (last config.Credentials, is, lockedOut bool) {
+func (m *Memory) LastCredentials() (last config.Credentials, ok, lockedOut bool) {
 	if m.credentials == nil {
 		return last, false, false
 	}

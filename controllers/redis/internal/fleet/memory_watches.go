@@ -21,8 +21,8 @@ import (
 type Watching struct {
 	// Wakeups wakes the controller up when a watched server changes.
 	Wakeups chan event.GenericEvent
-	// SetLag sets by how many bytes the replicas of an object are behind their master, by address. It is called for an object that is
-	// not gone, and returns at once.
+	// SetLag sets by how many bytes the replicas of an object are behind their master, by address. It is never called after
+	// the object is gone, and returns at once.
 	SetLag func(object types.NamespacedName, behind map[string]int64)
 
 	// leading ends when this process no longer leads. A pass's own context ends with that pass, and the watches that it

@@ -110,7 +110,7 @@ func rotationMessage(s topology.Situation, r config.Rotation) string {
 	return message
 }
 
-// lockedOutMessage says how to regain a set that serves and cannot be commanded. Nothing is deleted
+// lockedOutMessage says how to regain a Redis that serves and cannot be commanded. Nothing is deleted
 // here: what the processes hold in memory may be nowhere else.
 func lockedOutMessage(s topology.Situation, locked []topology.Node) string {
 	out := fmt.Sprintf("%s does not know the operator's password: applications are served, and no failover is possible. "+

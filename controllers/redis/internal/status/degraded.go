@@ -19,7 +19,7 @@ import (
 //   - a decision that only a human can make comes first: until then nothing is promoted;
 //   - passwords and certificates come next: without them the operator cannot command the servers;
 //   - a size of the volumes that cannot be had was just asked for by a human, who looks for the answer here;
-//   - a set continues without a server that cannot be read, and switches over from one that cannot write;
+//   - a Redis continues without a server that cannot be read, and switches over from one that cannot write;
 //   - a refused setting breaks nothing, and a pod may fail because of any problem above.
 func (i Inputs) problemsByUrgency(w conditions.Workload, before []metav1.Condition) []*conditions.Problem {
 	return []*conditions.Problem{
