@@ -142,7 +142,7 @@ var memberships = []mutant{
 	{"a claim is deleted by its name", "../internal/converge/claims.go",
 		"client.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion}", "client.Preconditions{}",
 		"TestAClaimIsDeletedOnlyAsItWasInspected"},
-	{"a claim goes by what the cache says of its retention", "../etcd/claims.go",
+	{"a claim goes by what the cache says of its retention", "../etcd/retention.go",
 		" || !deletesClaims(live.Spec.Storage)", "",
 		"TestOnlyClaimsOfRemovedMembersAreDeleted/the API server has Retain by now"},
 	{"the StatefulSet stays the owner of claims", "../internal/volumes/retention.go",
