@@ -68,10 +68,10 @@ func newCondition(holding, expired []string, mayHold bool, now time.Time) metav1
 	switch {
 	case len(holding) > 0 && !mayHold:
 		c.Reason = commonv1.ReasonHeldLongEnough
-		c.Message = fmt.Sprintf("one change followed another for %s; no longer waiting for %s", maxStretch, enumerate(holding))
+		c.Message = fmt.Sprintf("changes have followed each other for %s: the upgrade no longer waits for %s", maxStretch, enumerate(holding))
 	case len(holding) > 0:
 		c.Status, c.Reason = metav1.ConditionFalse, commonv1.ReasonChangeUnderWay
-		c.Message = fmt.Sprintf("waiting for %s; for each at most %s, and for all at most %s", enumerate(holding), maxHold, maxStretch)
+		c.Message = fmt.Sprintf("the upgrade waits for %s: at most %s for each, and %s for all together", enumerate(holding), maxHold, maxStretch)
 	case len(expired) > 0:
 		c.Reason = commonv1.ReasonHeldLongEnough
 		c.Message = fmt.Sprintf("after %s no longer waiting for %s", maxHold, enumerate(expired))

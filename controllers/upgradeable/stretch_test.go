@@ -66,11 +66,11 @@ func TestALeaderContinuesTheStretchOfTheOneBefore(t *testing.T) {
 	if again := p.reconcileAfter(maxStretch - time.Minute); again != time.Minute {
 		t.Errorf("it runs again in %s", again)
 	}
-	p.expect(metav1.ConditionFalse, "for all at most 1h0m0s", 2, 2)
+	p.expect(metav1.ConditionFalse, "1h0m0s for all together", 2, 2)
 	if again := p.reconcileAfter(time.Minute); again > minOpen {
 		t.Errorf("it runs again in %s", again)
 	}
-	p.expect(metav1.ConditionTrue, "one change followed another for 1h0m0s; no longer waiting for Redis shop/a", 3, 3)
+	p.expect(metav1.ConditionTrue, "changes have followed each other for 1h0m0s: the upgrade no longer waits for Redis shop/a", 3, 3)
 }
 
 // After the upgrade was let through, changes hold it again: it may not have been wanted.

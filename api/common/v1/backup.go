@@ -164,7 +164,7 @@ type BackupOptions struct {
 
 	// resources of each container of the pod that makes the backup. The one that starts a server from it has those of what is
 	// backed up, and these only where that names none. Default: requests of 10m CPU and 32Mi, limits of 1 CPU and 96Mi. Below 96Mi the
-	// kernel may end it. limits of ephemeral-storage bound the data on the node's disk. Default: by the size that it had last.
+	// kernel may end it. limits.ephemeral-storage bounds the data on the node's disk. Default: about twice what the data needed last.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`

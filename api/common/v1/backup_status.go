@@ -117,8 +117,8 @@ type BackupRun struct {
 	// permanent: the latest attempt that has ended would fail again in the same way, until somebody changes something.
 	// +optional
 	Permanent bool `json:"permanent,omitempty"`
-	// rawSize of the data before its compression, in bytes, as the latest attempt that read it has found it; if it ran out of room, what
-	// the data has at least. The next attempt requests room on a node by it.
+	// rawSize is the size of the data before compression, in bytes, in the latest attempt that read it; a lower bound if that attempt ran
+	// out of room. The next attempt requests room on its node by it.
 	// +optional
 	RawSize int64 `json:"rawSize,omitempty"`
 	// stopped: the pod was deleted because it had not started within startingDeadline.

@@ -107,8 +107,8 @@ func chooseNode(ctx context.Context, nodes []*redisNode, alone bool, limit time.
 	case alone:
 		return master, barrier, nil
 	case len(replicas) == 0:
-		return nil, Replication{}, fmt.Errorf("no replica is in sync with the master %s: a master that has replicas gives no dump, since one "+
-			"who may ask it for a dump may also confirm writes", master.endpoint)
+		return nil, Replication{}, fmt.Errorf("no replica is in sync with the master %s, and a master that has replicas is not read: the backup "+
+			"is retried once a replica is in sync", master.endpoint)
 	}
 	ctx, done := context.WithTimeout(ctx, limit)
 	defer done()

@@ -35,8 +35,8 @@ func (r Result) ExpiryNote() string {
 	if r.Expires <= 0 || r.Item == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d of the %d keys in the backup of %s had a time to live, which has continued since: "+
-		"those whose time is over are not loaded", r.Expires, max(r.Keys, r.Expires), r.Item.Time.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%d of the %d keys in the backup of %s had a time to live. Keys that have expired since are not loaded",
+		r.Expires, max(r.Keys, r.Expires), r.Item.Time.UTC().Format(time.RFC3339))
 }
 
 // MaxHeld bounds Result.Held, in bytes.
