@@ -18,7 +18,7 @@ func (p *pass) apply(ctx context.Context) (err error) {
 	rotated := p.RotatePasswords()
 	p.TakeAcceptedSettings()
 	p.known.Settings = p.Settings
-	led, err := p.route(ctx)
+	led, err := p.applyChildren(ctx)
 	if led {
 		err = errors.Join(err, p.reportMasterChange(ctx))
 	}

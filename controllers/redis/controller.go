@@ -3,10 +3,14 @@
 // A pass has six steps: read.go reads the API server; Look, in internal/fleet, asks the servers; Plan, in internal/topology, decides;
 // Act, in internal/fleet, makes sure that only one operator acts, and acts; apply.go applies what follows; report.go sets the status.
 //
-// What happens when a master dies is in five files, to be read in this order: controller.go has the order of a pass;
-// internal/fleet/look.go looks at the servers; internal/topology/plan_failover.go judges the master and chooses another;
-// internal/fleet/act.go makes sure that only one operator acts, and finds the act; internal/fleet/act_failover.go promotes. Then
-// route.go points the Service at the new master. docs/architecture.md says what happens, and why it is safe.
+// A master dies. What happens, in the order in which to read it:
+//   - See: watchConnection in internal/wire/watch.go sees the end of the connection, startWatch in internal/fleet/watches.go wakes
+//     the pass, and internal/fleet/look.go asks all servers.
+//   - Decide: Plan in internal/topology/plan.go calls judgeMaster and failover in internal/topology/plan_failover.go.
+//   - Act: internal/fleet/act.go makes sure that only one operator acts, and doPromote in internal/fleet/act_failover.go promotes.
+//   - Route: route.go points the Service at the new master.
+//
+// docs/architecture.md says why that is safe.
 package redis
 
 import (

@@ -7,12 +7,12 @@ import (
 
 // changeMessages say to people why the master changed, by the reason.
 var changeMessages = map[string]string{
-	commonv1.ReasonForming:             "the set had no master yet",
-	commonv1.ReasonRestored:            "the set started with the backup that spec.bootstrap names",
+	commonv1.ReasonForming:             "the Redis had no master yet",
+	commonv1.ReasonRestored:            "the Redis started with the backup that spec.bootstrap names",
 	commonv1.ReasonMasterLost:          "the master before is lost",
 	commonv1.ReasonMasterCutOff:        "the replicas of the master before did not hear it",
 	commonv1.ReasonRecovering:          "no server had run since the master before ended, and this volume holds the latest data",
-	commonv1.ReasonDatasetLost:         "no volume holds the data any more; the set starts over, empty",
+	commonv1.ReasonDatasetLost:         "no volume holds the data any more; the Redis starts over, empty",
 	commonv1.ReasonRecordOutdated:      "it was ahead of this object's status, as after a restore of the API server",
 	commonv1.ReasonMasterPodDeleted:    "the pod of the master before was deleted by force",
 	commonv1.ReasonMasterTerminating:   "the pod of the master before was deleted or evicted",

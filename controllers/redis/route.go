@@ -14,9 +14,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 )
 
-// route writes the Service together with all other children. If the API server refuses one of them,
-// the Service is still pointed at the master.
-func (p *pass) route(ctx context.Context) (led bool, err error) {
+// applyChildren writes all children; the Service among them follows the recorded master. If the API server refuses one of them,
+// the Service is still pointed at the master. led reports whether the Service leads to the master.
+func (p *pass) applyChildren(ctx context.Context) (led bool, err error) {
 	p.observed, err = p.Converge(ctx, p.Redis, children.Desired(p.childInputs())...)
 	if err == nil {
 		return true, nil

@@ -150,10 +150,10 @@ var backups = []mutant{
 	{"a node that is silent is taken for empty", "internal/topology/plan_restore.go",
 		"len(missing) > 0:", "len(missing) > 9:",
 		"TestPlanOfARestore/not before all have said that they have no data"},
-	{"who is not recorded may stay", "internal/topology/plan_silent.go",
+	{"who is not recorded may stay", "internal/topology/plan_syncset.go",
 		"len(unrecorded) > 0", "len(unrecorded) > 99",
 		"TestSilence/a process that no one knows is refused"},
-	{"anyone who is copied to is expelled", "internal/topology/plan_silent.go",
+	{"anyone who is copied to is expelled", "internal/topology/plan_syncset.go",
 		"if !ours && !slices.Contains(master.Copying, address) {", "if !ours {",
 		"TestSilence/one that is being sent all data, as a backup is, is not"},
 }

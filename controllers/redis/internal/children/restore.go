@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// RestoreAppName is the value of app.kubernetes.io/name on the pod that serves a backup: no Service of the set selects it.
+	// RestoreAppName is the value of app.kubernetes.io/name on the pod that serves a backup: no Service of the Redis selects it.
 	RestoreAppName = "redis-restore"
 	// RestoreContainer is the server that reads the backup.
 	RestoreContainer = "serve"

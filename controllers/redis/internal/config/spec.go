@@ -53,7 +53,7 @@ type Spec struct {
 
 	// Supervised leaves the master's pod to a human when its template changes.
 	Supervised bool
-	// Bootstrap is the backup that a set without data starts with; nil for none.
+	// Bootstrap is the backup that a Redis without data starts with; nil for none.
 	Bootstrap *commonv1.BackupReference
 	Hibernate bool
 	// SwitchoverTo is the node that a human asks to make master; nil for none.

@@ -46,7 +46,7 @@ func (s Situation) Plan() Step {
 		}
 		return Step{Do: Idle}
 	case rep == nil:
-		return s.formSet()
+		return s.formRedis()
 	}
 	target, _ := s.Find(s.Status.TargetMaster)
 	if rep.Epoch < s.Status.Epoch && target.Answer == wire.Reached && target.Master {
@@ -95,8 +95,8 @@ func (s Situation) reachesNoServer() bool {
 	return len(silent) > 1 && len(silent) == len(s.Nodes) && s.Ghost == nil
 }
 
-// formSet makes the first master. Nodes that hold data have had one before.
-func (s Situation) formSet() Step {
+// formRedis makes the first master. Nodes that hold data have had one before.
+func (s Situation) formRedis() Step {
 	masters := s.Where(func(m Node) bool { return m.Answer == wire.Reached && m.Master })
 	switch len(masters) {
 	case 0:
@@ -134,7 +134,7 @@ func (s Situation) formSet() Step {
 	return Step{Do: Promote, NodeNames: []string{fresh[0].Name}, Reason: commonv1.ReasonForming}
 }
 
-// maintain keeps a set with a serving master in shape: a checklist, most urgent first.
+// maintain keeps a Redis whose master serves in shape: a checklist, most urgent first.
 func (s Situation) maintain(master Node) Step {
 	rep := s.Status.Replication
 	if rep.Epoch < max(s.Status.Epoch, s.MaxStampedEpoch()) || rep.ReplID != master.ReplID || !master.Pinned {

@@ -27,7 +27,7 @@ func (s Situation) judgeErroringMaster(m Node) (masterState, string) {
 }
 
 // canReplaceErroring reports whether a human asks for another master, and whether that one and enough others hold all that was
-// confirmed. Otherwise the set would be left without a master.
+// confirmed. Otherwise the Redis would be left without a master.
 func (s Situation) canReplaceErroring() bool {
 	if s.SwitchoverTo == nil {
 		return false

@@ -26,12 +26,12 @@ const (
 // hear it, though their connection may stand.
 const recentIO = 2 * time.Second
 
-// LostMasterWait is how long a fenced set waits for a master that cannot be asked: without acknowledgements that
+// LostMasterWait is how long a fenced Redis waits for a master that cannot be asked: without acknowledgements that
 // master stops taking writes after MaxLag, which it checks once a second.
 func (s Situation) LostMasterWait() time.Duration { return s.MaxLag + time.Second }
 
-// judgeMaster returns the state of the recorded master, and why. A closed connection or a time-out is a reason to
-// look and never evidence; only what is listed here is.
+// judgeMaster returns the state of the recorded master, and why. A closed connection or a time-out is never proof that a master
+// is dead. A master that is silent for long is masterLost: it may live, so failover waits until it can take no writes.
 func (s Situation) judgeMaster() (masterState, string) {
 	p := s.Status.Replication.Master
 	m := s.RecordedMaster(p)
@@ -89,12 +89,12 @@ func (s Situation) judgeAbsentMaster(m Node) (masterState, string) {
 }
 
 // failover fences the replicas, counts them, then promotes the one that has all. The fence comes first, as it makes final
-// what they hold: nothing is confirmed behind our back.
-func (s Situation) failover(evidence string, mayServe bool) Step {
+// what they hold: nothing is confirmed behind our back. mayLive: the master's end is not proven (masterLost).
+func (s Situation) failover(evidence string, mayLive bool) Step {
 	if following := s.Where(func(m Node) bool { return m.Answers() && !m.Master && !m.Fenced() }); len(following) > 0 {
 		return Step{Do: Fence, NodeNames: NamesOf(following), Message: evidence}
 	}
-	if limit := s.LostMasterWait(); mayServe && s.FencedFor < limit {
+	if limit := s.LostMasterWait(); mayLive && s.FencedFor < limit {
 		return Step{Do: Wait, Message: evidence, RequeueAfter: min(limit-s.FencedFor, 10*ShortRequeue)}
 	}
 	candidates, reason := s.candidates(), commonv1.ReasonMasterLost
@@ -107,7 +107,7 @@ func (s Situation) failover(evidence string, mayServe bool) Step {
 		return s.askAboutStrayed(strayed, evidence)
 	}
 	if len(candidates) == 0 {
-		return s.recoverSet(evidence)
+		return s.recoverRedis(evidence)
 	}
 	safe, count := s.isSafe(candidates)
 	if unconfirmed := s.Where(Node.IsUnconfirmed); !safe && len(unconfirmed) > 0 {
@@ -155,12 +155,13 @@ func (s Situation) isSafe(candidates []Node) (bool, string) {
 		}
 	}
 	w := s.requiredConfirmations()
+	// R + W > N
 	return fenced+w > all, fmt.Sprintf("%d of %d replicas that may have confirmed the last writes are there, and %d are needed to be sure",
 		fenced, all, all-w+1)
 }
 
-// requiredConfirmations is how many members have every confirmed write. A lower number in the spec counts at once, before it is recorded:
-// applications may already wait for that many only.
+// requiredConfirmations returns W: every confirmed write is on at least so many members. A lower number in the spec counts at once,
+// before it is recorded: applications may already wait for that many only.
 func (s Situation) requiredConfirmations() int {
 	return int(max(1, min(s.Status.Replication.EffectiveMinReplicas, s.MinReplicas)))
 }
@@ -174,9 +175,9 @@ func (s Situation) isUnsafeAllowed() bool {
 	return s.UnsafePromotionEpoch == strconv.FormatInt(s.Status.Epoch, 10)
 }
 
-// recoverSet starts again from what the nodes hold, when no process is left that
+// recoverRedis starts again from what the nodes hold, when no process is left that
 // ran with the master's history.
-func (s Situation) recoverSet(evidence string) Step {
+func (s Situation) recoverRedis(evidence string) Step {
 	rep := s.Status.Replication
 	if unconfirmed := s.Where(Node.IsUnconfirmed); len(unconfirmed) > 0 {
 		return waitForConfirmation(unconfirmed)

@@ -1,13 +1,13 @@
 package topology
 
-// IsHibernated reports whether no server takes writes and none is to, so that the pods may go. A set that wakes
+// IsHibernated reports whether no server takes writes and none is to, so that the pods may go. A Redis that wakes
 // starts again from its volumes, as a recreated one does.
 func (s Situation) IsHibernated() bool {
 	return s.Hibernate && s.Status.Replication == nil
 }
 
 // hibernateIfAsked ends the writes, waits until every follower has them all, and then saves that there is no
-// master. What is wrong is repaired first: a set does not go to sleep with a lost master, or with servers that do
+// master. What is wrong is repaired first: a Redis does not go to sleep with a lost master, or with servers that do
 // not keep data as the spec says by now.
 func (s Situation) hibernateIfAsked() (Step, bool) {
 	p := s.Status.Replication.Master

@@ -69,7 +69,7 @@ func (s Situation) strayedProcesses(candidates []Node) []Node {
 	return strayed
 }
 
-// knownHistories are the histories that the set had up to the record's epoch, where they are known: the
+// knownHistories are the histories that the Redis had up to the record's epoch, where they are known: the
 // record's own, and those that volumes were stamped with.
 func (s Situation) knownHistories() []string {
 	rep := s.Status.Replication

@@ -100,7 +100,7 @@ func (s Situation) newestStamp() Stamp {
 	return top
 }
 
-// resolveEmptied handles a set whose nodes that were in sync last hold no key, while another does. It asks a human. Once
+// resolveEmptied handles a Redis whose nodes that were in sync last hold no key, while another does. It asks a human. Once
 // allowed, it promotes the best of the empty nodes, or the node with keys that the switchover annotation names.
 func (s Situation) resolveEmptied(start Step, newest, older []Node) Step {
 	if !s.isUnsafeAllowed() {
@@ -136,7 +136,7 @@ func (s Situation) sortByWorth(nodes []Node, history string) {
 func (s Situation) askAboutEmptied(evidence string, newest, older []Node) Step {
 	return Step{Do: Block, RequeueAfter: 10 * ShortRequeue, Message: explain(evidence, fmt.Sprintf(
 		"the nodes with the newest data started without keys: %s; %s has %d keys, which may be out of date. "+
-			"%s: the set starts empty. If they were lost, annotate it with %s=%s as well: the set starts with the keys of %s",
+			"%s: the Redis starts empty. If they were lost, annotate it with %s=%s as well: the Redis starts with the keys of %s",
 		strings.Join(NamesOf(newest), ", "), older[0].Name, older[0].Keys,
 		s.howToAllow("If the keys were deleted on purpose"), cachev1alpha1.RedisSwitchover, older[0].Name, older[0].Name))}
 }

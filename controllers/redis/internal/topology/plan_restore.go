@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// A set that is to start with a backup has no master until it is loaded. The pod <name>-restore fetches the backup and serves it
+// A Redis that is to start with a backup has no master until it is loaded. The pod <name>-restore fetches the backup and serves it
 // as a master that no client can write to; one node copies from it as a replica does, and is promoted. That node is the first one,
 // always: so there are never two. What a node copies replaces what it has, so that only a node without data copies; and data
 // that may be any other than the backup's stops all.
@@ -39,7 +39,7 @@ const (
 	maxRestoreRetry = 2 * time.Minute
 )
 
-// IsRestoring reports whether the set is to start with a backup and has had no master yet. The record of a set from before its
+// IsRestoring reports whether the Redis is to start with a backup and has had no master yet. The record of a Redis from before its
 // bootstrap was set has an epoch.
 func (s Situation) IsRestoring() bool {
 	if s.Bootstrap == nil || s.Status.Replication != nil {

@@ -11,7 +11,7 @@ func (s Situation) HasPlace(name string) bool {
 	return config.Ordinal(name) < max(s.Size, s.DesiredPods())
 }
 
-// IsVolumeUnneeded reports whether the node of that volume, which has no place any more, has left in good order: the set needs
+// IsVolumeUnneeded reports whether the node of that volume, which has no place any more, has left in good order: the Redis needs
 // nothing, so its master serves and every replica has all of its data, and the volume has nothing that they may lack.
 func (s Situation) IsVolumeUnneeded(name string) bool {
 	rep := s.Status.Replication

@@ -53,19 +53,3 @@ func (s Situation) untilUnreachable() time.Duration {
 	}
 	return min(time.Second, limit-silent[0].SilentFor)
 }
-
-// expelUnrecorded takes the stream from replicas that are not recorded: they could confirm writes that no
-// failover knows of. One is a replica that logged in under an earlier release at an address that no pod has by
-// now. One that is still being sent all data confirms nothing yet, and a backup never is more than that: it says
-// REPLCONF rdb-only (replicaPutOnline of Redis' replication.c). The nodes of the step are addresses, for the log only.
-func (s Situation) expelUnrecorded(master Node) (Step, bool) {
-	var unrecorded []string
-	for _, address := range master.Attached {
-		ours := slices.ContainsFunc(s.Nodes, func(m Node) bool { return m.Address == address })
-		if !ours && !slices.Contains(master.Copying, address) {
-			unrecorded = append(unrecorded, address)
-		}
-	}
-	return Step{Do: ExpelUnrecorded, NodeNames: unrecorded, Message: "only what is recorded may confirm writes", RequeueAfter: time.Second},
-		len(unrecorded) > 0
-}

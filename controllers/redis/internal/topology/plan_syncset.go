@@ -2,6 +2,7 @@ package topology
 
 import (
 	"slices"
+	"time"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -56,6 +57,22 @@ func (s Situation) removeLostMembers(master Node) (Step, bool) {
 func (s Situation) hasLeft(p cachev1alpha1.RedisProcess) bool {
 	m, _ := s.Find(p.Name)
 	return m.PodUID != p.PodUID || m.Stopped || m.Answer == wire.Refused || m.Answer == wire.Reached
+}
+
+// expelUnrecorded takes the stream from replicas that are not recorded: they could confirm writes that no
+// failover knows of. One is a replica that logged in under an earlier release at an address that no pod has by
+// now. One that is still being sent all data confirms nothing yet, and a backup never is more than that: it says
+// REPLCONF rdb-only (replicaPutOnline of Redis' replication.c). The nodes of the step are addresses, for the log only.
+func (s Situation) expelUnrecorded(master Node) (Step, bool) {
+	var unrecorded []string
+	for _, address := range master.Attached {
+		ours := slices.ContainsFunc(s.Nodes, func(m Node) bool { return m.Address == address })
+		if !ours && !slices.Contains(master.Copying, address) {
+			unrecorded = append(unrecorded, address)
+		}
+	}
+	return Step{Do: ExpelUnrecorded, NodeNames: unrecorded, Message: "only what is recorded may confirm writes", RequeueAfter: time.Second},
+		len(unrecorded) > 0
 }
 
 // attachReplicas attaches nodes that follow another server or none, and gives a new login to those that need one: a server that

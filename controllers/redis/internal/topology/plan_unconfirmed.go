@@ -13,5 +13,5 @@ func unconfirmedMessage(nodes []Node) string {
 		strings.Join(NamesOf(nodes), ", ")
 }
 
-// IsUnconfirmed reports whether any server could not be asked for that reason: then less is known of the set than before.
+// IsUnconfirmed reports whether any server could not be asked for that reason: then less is known of the Redis than before.
 func (s Situation) IsUnconfirmed() bool { return s.Count(Node.IsUnconfirmed) > 0 }

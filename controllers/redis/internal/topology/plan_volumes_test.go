@@ -27,8 +27,8 @@ func recreatedOnVolumes(size int32) *Scene {
 // emptiedWords ask a human what is right.
 func emptiedWords(newest, older string, keys int) string {
 	return fmt.Sprintf("the nodes with the newest data started without keys: %s; %s has %d keys, which may be out of date. "+
-		"If the keys were deleted on purpose, annotate this object with %s=0: the set starts empty. "+
-		"If they were lost, annotate it with %s=%s as well: the set starts with the keys of %s",
+		"If the keys were deleted on purpose, annotate this object with %s=0: the Redis starts empty. "+
+		"If they were lost, annotate it with %s=%s as well: the Redis starts with the keys of %s",
 		newest, older, keys, cachev1alpha1.RedisAllowUnsafePromotion, cachev1alpha1.RedisSwitchover, older, older)
 }
 

@@ -17,7 +17,7 @@ func (s Situation) DesiredPods() int32 {
 	if s.IsHibernated() {
 		return 0
 	}
-	holders := s.volumesToHear() // of a set that was, until there is a master again
+	holders := s.volumesToHear() // of a Redis that was, until there is a master again
 	if rep := s.Status.Replication; rep != nil {
 		holders = []string{rep.Master.Name}
 		for _, p := range rep.SyncSet {
