@@ -95,9 +95,11 @@ func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, existing []cor
 	return list
 }
 
-// nodePorts returns the node port that each port asks for: the user's choice; else the one that it holds, when the API
-// server would lose it; else none, and the server keeps or chooses one. Zero asks the server to take a node port back
-// that it would not take back by itself.
+// nodePorts returns the node port that each port asks for:
+//
+//  1. the user's number;
+//  2. the number that it has now, where the API server would lose it;
+//  3. nil: the server keeps a number or chooses one; 0: the server takes the number back, which it would not do by itself.
 //
 // A port is the same while its number and protocol stay, else while its name stays. Where number, protocol and name all stay, the server
 // keeps the node port, unless two protocols share it: the server thinks that the other protocol's port uses it, and gives a new one
@@ -108,7 +110,9 @@ func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, existing []corev1
 		holders[h.NodePort]++
 		bySocket[socket{h.Port, h.Protocol}], byName[h.Name] = h, h
 	}
-	asked, taken := map[socket]*int32{}, map[socket]bool{}
+	asked := map[socket]*int32{}
+	// taken has the node ports that a port asks for, or keeps.
+	taken := map[socket]bool{}
 	for _, p := range ports { // first: what the user chose, no other port may keep
 		at := socket{p.Port, protocolOf(p)}
 		if exposed == corev1.ServiceTypeClusterIP {

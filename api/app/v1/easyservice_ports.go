@@ -47,7 +47,7 @@ type Port struct {
 	// +kubebuilder:validation:XValidation:rule="...",message="of at most 15 lower case letters, digits and '-', with at least one letter"
 	TargetPort *intstr.IntOrString `json:"targetPort,omitempty"`
 
-	// nodePort on every node. Default: the cluster chooses one, which then stays.
+	// nodePort is the port on every node. If you set it, it is used. Default: the cluster chooses one, which then stays.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535

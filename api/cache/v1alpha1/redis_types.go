@@ -148,12 +148,12 @@ type RedisSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MaxMemoryPercent *int32 `json:"maxMemoryPercent,omitempty"`
 
-	// bootstrap says what the set starts with. Default: empty. It is read only until there is a first master.
+	// bootstrap says what the Redis starts with. Default: empty. It is read only until there is a first master.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Bootstrap *RedisBootstrap `json:"bootstrap,omitempty"`
 
-	// service that applications reach the set by: <name> leads to the master,
+	// service that applications reach the Redis by: <name> leads to the master,
 	// <name>-replicas to those that follow it.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exposure"

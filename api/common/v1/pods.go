@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// PodOptions are the parts of a pod that every kind lets its user choose.
+// PodOptions are the parts of a pod that all kinds but EtcdBackup, RedisBackup and EtcdRestore let their user choose.
 type PodOptions struct {
 	// imagePullPolicy of every container. Default: the API server's rule for the image's tag.
 	// +optional

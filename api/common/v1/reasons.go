@@ -233,7 +233,7 @@ const (
 // Reasons for a change of a Redis master: status.lastFailover.reason, and a label of the metric. ReasonDiskError is one,
 // too.
 const (
-	// ReasonForming : the set had no master and no data yet.
+	// ReasonForming : the Redis had no master and no data yet.
 	ReasonForming = "Forming"
 	// ReasonRestored : a Redis had no master and no data yet, and started with the backup that the spec names; or the first member
 	// of an EtcdCluster runs with the backup of an EtcdRestore.
@@ -244,7 +244,7 @@ const (
 	ReasonMasterCutOff = "MasterCutOff"
 	// ReasonRecovering : no process was left that ran with the master's history; the volumes showed whose data is the latest.
 	ReasonRecovering = "Recovering"
-	// ReasonDatasetLost : no volume held any key. The set started again, empty.
+	// ReasonDatasetLost : no volume held any key. The Redis started again, empty.
 	ReasonDatasetLost = "DatasetLost"
 	// ReasonRecordOutdated : the servers were ahead of the status, as after a restore of the API server.
 	ReasonRecordOutdated = "RecordOutdated"
