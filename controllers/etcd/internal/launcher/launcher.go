@@ -43,12 +43,12 @@ const (
 	ExitFailed = 125
 	// ExitDataLost is the exit code of a start that was to continue with data which is not there.
 	ExitDataLost = 124
+	// DataLost is the termination message of a start whose data is not there, before the name of the data directory.
+	DataLost = "mainstay: the data is not there: "
 	// ExitUnusable is the exit code of a start from a backup which cannot be restored.
 	ExitUnusable = 123
-	// Unusable is the termination message of such a start, before the reason.
+	// Unusable is the termination message of a start from such a backup, before the reason.
 	Unusable = "mainstay: the backup cannot be restored: "
-	// DataLost is the termination message of such a start, before the name of the data directory.
-	DataLost = "mainstay: the data is not there: "
 
 	// pollInterval is the time between two looks at the permit. The kubelet writes it within a second of a change.
 	pollInterval = 100 * time.Millisecond
@@ -119,9 +119,9 @@ func start(command []string, at Paths) error {
 	return &fs.PathError{Op: "exec", Path: command[0], Err: syscall.Exec(command[0], command, os.Environ())}
 }
 
-// awaitStart waits for a permit that is for this pod, and sees that the data is what the permit says, restored if it is to come from
-// a backup, and, of a member that joins, that the others wait for it. It reads the permit again each time, as the operator may have
-// written another. It says on stderr what it waits for, when that changes.
+// awaitStart waits for a permit for this pod. It checks the data, restores the backup if there is one, and waits until the peers know
+// a member that joins. It reads the permit again in each round, as the operator may have written another. It says on stderr what it
+// waits for, when that changes.
 func awaitStart(command []string, at Paths) (Permit, error) {
 	waits := patience{}
 	for said := ""; ; {
@@ -168,23 +168,23 @@ func awaitPermit(file, pod string) (Permit, error) {
 }
 
 // checkData returns a dataLostError if a member that started before does not find its data: its volume was replaced or emptied.
-// Starting again under its ID would break the promises that it made with that data. A fresh member gets an empty directory,
-// whose being there says from then on that the volume is the same; what former members have left is dropped, also when the
-// member continues.
+// Starting again under its ID would break the promises that it made with that data. A fresh member gets an empty directory. While
+// that directory is there, the volume is the same. The directories of former members that the permit names are deleted before that
+// one is made, and when a member continues with its log.
 func checkData(permit Permit, at Paths) error {
-	directory, started := at.Data+"/"+permit.Data, at.Program+"/began-"+permit.Data // the latter in the pod, not on the volume
+	directory, startMark := at.Data+"/"+permit.Data, at.Program+"/began-"+permit.Data // the latter in the pod, not on the volume
 	switch _, err := os.Stat(directory); {
 	case err == nil && !permit.Ran:
-		return os.WriteFile(started, nil, 0o600)
+		return os.WriteFile(startMark, nil, 0o600)
 	case err == nil:
-		if started, err := hasLog(directory); !started || err != nil {
+		if hasLog, err := hasLog(directory); !hasLog || err != nil {
 			return cmp.Or(err, error(dataLostError(permit.Data)))
 		}
 		return dropFormer(permit, at)
 	case !os.IsNotExist(err):
 		return err
 	}
-	if _, err := os.Stat(started); err == nil || !permit.Fresh || permit.Ran {
+	if _, err := os.Stat(startMark); err == nil || !permit.Fresh || permit.Ran {
 		return dataLostError(permit.Data)
 	}
 	if err := dropFormer(permit, at); err != nil {
@@ -193,7 +193,7 @@ func checkData(permit Permit, at Paths) error {
 	if err := makeDurable(directory, at.Data); err != nil {
 		return err
 	}
-	return os.WriteFile(started, nil, 0o600)
+	return os.WriteFile(startMark, nil, 0o600)
 }
 
 // dropFormer drops what former members have left on the volume.

@@ -24,7 +24,8 @@ type Situation struct {
 	World
 }
 
-// Plan decides what to do next. It is pure: the same situation gives the same step.
+// Plan decides what to do next. It is pure: the same situation gives the same step. It returns the step of the first rule that
+// applies. The comment at a rule says why it has this place.
 func (s Situation) Plan() Step {
 	if s.Status.Membership == nil {
 		return s.formOrBlock()
@@ -35,12 +36,12 @@ func (s Situation) Plan() Step {
 		s.adoptMembers,              // what runs and is listed is right, and the record may be older than that
 		s.deletePodsOfFormerMembers, // a pod that was permitted to start as an earlier member must not continue
 		s.startMembers,              // each recorded member must run before anything is asked of the cluster
-		s.followPatch,               // it may repair an image that no server runs with
+		s.followPatch,               // before a majority is asked for: a wrong image may be why there is none
 		s.restartFailing,            // a template that no server runs with must be repaired before a majority is asked for
-		s.formAgain,                 // no member can form a cluster whose data none has
+		s.formAgain,                 // before waitForQuorum: members without data form no majority
 		s.serveBackup,               // without it the first member of a new cluster has nothing to start with
 		s.recordIDs,                 // from here on, members are known by their IDs
-		s.finishRecovery,            // of a majority that was lost: until it has ended, there is none
+		s.finishRecovery,            // a recovery under way comes first: until it ends there is no majority
 		s.blockWhileLockedOut,       // members that refuse the operator's token cannot be asked either
 		s.waitForQuorum,             // without a majority the members can be neither read nor changed
 		s.endRestore,                // the first member has started, and no other needs the backup
@@ -48,7 +49,7 @@ func (s Situation) Plan() Step {
 		s.handLeadOn,                // a pod that is going hands the lead on while it still answers
 		s.blockOnUnknownMembers,     // members that somebody else added count for the majority: a human must decide
 		s.finishChange,              // one change at a time: the one under way comes first
-		s.forgetRemoved,             // somebody removed it by etcd's own means: a new one takes its place
+		s.forgetRemoved,             // before addMissing: a member that somebody removed from etcd must leave the record first
 		s.removeUnrecorded,          // an operator that was stopped and woke may have added it: nothing is to rely on it
 		s.replaceLost,               // a member without its data is the only one that is replaced while it does not answer
 		s.replaceCorrupt,            // data that differs stops all writes
@@ -58,7 +59,7 @@ func (s Situation) Plan() Step {
 		s.promoteLearners,           // a learner adds nothing to the majority yet
 		s.freeSpace,                 // a quota that is exceeded stops all writes
 		s.removeSurplus,             // before the rollout, which then recreates fewer pods
-		s.correctImage,              // an image that holds another version goes to no further member
+		s.correctImage,              // before rollOutdated: an image with a wrong version must reach no further member
 		s.rollOutdated,              // before new members come: these are made from the latest template already
 		s.addMissing,                // all members are well and alike
 		s.continueUpgrade,           // the next version only when all run this one and have agreed on it

@@ -31,7 +31,7 @@ func TestWhichRestoreMayStart(t *testing.T) {
 	type list = []databasev1alpha1.EtcdRestore
 	for _, c := range []struct {
 		reason string
-		asked  list // the first of which was carried out last
+		asked  list // oldest first; the one with UID last was carried out last
 		want   types.UID
 	}{
 		{"none is there", nil, ""},
@@ -51,7 +51,7 @@ func TestWhichRestoreMayStart(t *testing.T) {
 			got = next.UID
 		}
 		if got != c.want {
-			t.Errorf("%s: %q starts, and not %q", c.reason, got, c.want)
+			t.Errorf("%s: got %q, want %q", c.reason, got, c.want)
 		}
 	}
 }

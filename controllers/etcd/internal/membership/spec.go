@@ -28,7 +28,7 @@ type Spec struct {
 	Quota           int64                     // of data, in bytes
 	DefragThreshold int32                     // share of free pages, in percent; 0 for none
 	RequiresLogin   bool                      // with spec.auth
-	AllowedRecovery string                    // token of the recovery that a human has allowed
+	AllowedRecovery string                    // ID of the recovery that a human has allowed
 	FromBackup      bool                      // a new cluster starts with a backup
 	TLS             *databasev1alpha1.EtcdTLS // of clients' connections; nil for none
 }
