@@ -29,7 +29,7 @@ func down(ctx context.Context, l layout) error {
 		return err
 	}
 	defer release()
-	if err := l.foreign(); err != nil {
+	if err := l.refuseForeign(); err != nil {
 		return err
 	}
 	return runSteps(ctx, []step{

@@ -102,7 +102,7 @@ func packedImage(command string, args []string) (image ociImage, p packing, err 
 
 // usable fails when our containerd does not run.
 func (l layout) usable() error {
-	if err := l.foreign(); err != nil {
+	if err := l.refuseForeign(); err != nil {
 		return err
 	}
 	if _, alive := running("containerd"); !alive {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// ownerFile names the checkout whose cluster this machine's is.
+// ownerFile names the checkout that the cluster on this machine belongs to.
 const ownerFile = runDir + "/owner"
 
 // lock keeps two commands from changing the cluster at once; the second waits.
@@ -39,9 +39,9 @@ func owner() string {
 	return strings.TrimSpace(string(dir))
 }
 
-// foreign fails when a cluster of another checkout runs here. One whose
-// checkout is gone can only be ended by us, and so does not count.
-func (l layout) foreign() error {
+// refuseForeign returns an error when a cluster of another checkout runs here. A cluster whose checkout is gone does not count:
+// only we can end it.
+func (l layout) refuseForeign() error {
 	other := owner()
 	if other == "" || other == l.Root {
 		return nil
@@ -64,7 +64,7 @@ func (l layout) foreign() error {
 // has left: another checkout's, or our own when none of its parts runs or its
 // state has been deleted under it.
 func (l layout) claim(ctx context.Context) error {
-	if err := l.foreign(); err != nil {
+	if err := l.refuseForeign(); err != nil {
 		return err
 	}
 	switch {

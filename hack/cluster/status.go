@@ -12,7 +12,7 @@ import (
 
 // status prints every part, and fails unless all of them are healthy.
 func status(ctx context.Context, l layout) error {
-	if err := l.foreign(); err != nil {
+	if err := l.refuseForeign(); err != nil {
 		return err
 	}
 	if _, err := os.Stat(l.pki("ca.crt")); err != nil {

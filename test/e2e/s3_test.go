@@ -24,7 +24,7 @@ import (
 // s3Port is where the S3 server listens.
 const s3Port = 7070
 
-// bucket is one of an S3 server in a pod of the spec's namespace, and a client of it.
+// bucket is a bucket of an S3 server that runs in a pod, with a client.
 type bucket struct {
 	*minio.Client
 	endpoint string
@@ -68,7 +68,7 @@ func startS3(ctx context.Context, secured bool) bucket {
 			volume("attributes", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}),
 		},
 		Containers: []corev1.Container{{
-			Name: "s3", Image: image, Stdin: true, // with its end the server ends
+			Name: "s3", Image: image, Stdin: true, // the server ends when stdin closes
 			Args:         []string{fmt.Sprintf("--address=:%d", s3Port), "--folder=/buckets", "--attributes=/attributes"},
 			Env:          []corev1.EnvVar{{Name: "ACCESS_KEY_ID", Value: s3.AccessKeyID}, {Name: "SECRET_ACCESS_KEY", Value: s3.SecretAccessKey}},
 			VolumeMounts: []corev1.VolumeMount{mount("buckets"), mount("attributes")},

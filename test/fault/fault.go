@@ -39,11 +39,11 @@ const (
 )
 
 var (
-	// Lost are the faults after which the process does not know, or is no more.
+	// Lost are the faults after which the process does not know the outcome, or is dead.
 	Lost = []Fault{CrashBefore, CrashAfter, TimeoutBefore, TimeoutAfter}
 	// Refusals are the faults of which the server says that it has done nothing.
 	Refusals = []Fault{Forbidden, Conflict, Invalid, TooMany, Internal}
-	// All are the faults there are.
+	// All are all faults but None.
 	All = append(append([]Fault{}, Lost...), Refusals...)
 )
 
@@ -54,8 +54,8 @@ func (f Fault) String() string {
 	return [...]string{"none", "crash before", "crash after", "timeout before", "timeout after", "403", "409", "422", "429", "500"}[f]
 }
 
-// befall carries the request out, or not, and loses or invents its answer.
-func (f Fault) befall(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+// inject carries the request out or not, and drops or replaces the reply.
+func (f Fault) inject(request *http.Request, next http.RoundTripper) (*http.Response, error) {
 	switch f {
 	case None:
 		return next.RoundTrip(request)
@@ -79,7 +79,7 @@ func (f Fault) befall(request *http.Request, next http.RoundTripper) (*http.Resp
 	case Internal:
 		return answer(request, http.StatusInternalServerError, metav1.StatusReasonInternalError)
 	}
-	return nil, fmt.Errorf("fault: %d is none", f)
+	return nil, fmt.Errorf("fault: %d is not a Fault", f)
 }
 
 // lose waits for the server to be done, then drops its answer.

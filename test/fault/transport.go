@@ -37,7 +37,7 @@ func (c Call) Writes() bool {
 // Event is true for calls that report something to users and change nothing.
 func (c Call) Event() bool { return c.Resource == "events" }
 
-// Decide says what shall befall a call. It runs for one call at a time.
+// Decide returns the fault that is injected into a call. It runs for one call at a time.
 type Decide func(Call) Fault
 
 // Transport is the http.RoundTripper of one operator process.
@@ -78,7 +78,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, errCrashed
 	}
 
-	response, err := fault.befall(request, t.next)
+	response, err := fault.inject(request, t.next)
 	t.lag.slow(call, request, response)
 	call.Invented = fault != None
 	if response != nil {

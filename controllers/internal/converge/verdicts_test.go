@@ -14,21 +14,21 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
-// versions is a cache that knows every object by one version.
-type versions struct {
+// oneVersionCache is a cache that knows every object by one version.
+type oneVersionCache struct {
 	cache.Cache
 	version string
 }
 
-func (v *versions) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
-	into.SetResourceVersion(v.version)
+func (o *oneVersionCache) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	into.SetResourceVersion(o.version)
 	return nil
 }
 
-// A verdict costs what a hostile Secret makes it cost, so a pass does not judge again what is the same.
+// A hostile Secret can make a verdict costly, so a pass judges it only once.
 func TestASecretIsJudgedOnceUntilSomethingChanges(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
-	known := &versions{version: "1"}
+	known := &oneVersionCache{version: "1"}
 	data := authority.New("one").Issue("host") // it lasts an hour, and its authority two
 	secrets := NewUserSecrets(ContentReader{metadataCache: known, newMetadata: SecretMetadata,
 		fetch: func(context.Context, client.ObjectKey) (map[string][]byte, error) { return data, nil }})

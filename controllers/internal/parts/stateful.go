@@ -9,8 +9,8 @@ import (
 // AnnotationRestartedAt is what kubectl rollout restart writes into a pod template.
 const AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// WithRestartedAt keeps in a template when a human asked for new pods, as they wrote it; "" is never. A StatefulSet that is made
-// again would forget it, and all its pods would look outdated.
+// WithRestartedAt copies the time of the last `kubectl rollout restart` into the template. It is "" if there was none. A StatefulSet
+// that is recreated would forget it, and all its pods would look outdated.
 func WithRestartedAt(template *corev1ac.PodTemplateSpecApplyConfiguration, restartedAt string) *corev1ac.PodTemplateSpecApplyConfiguration {
 	if restartedAt == "" {
 		return template
