@@ -85,7 +85,7 @@ func TestTheTasks(t *testing.T) {
 	task := taskOf(t, pod.Spec.InitContainers[1])
 	want := backup.Task{Kind: backup.Etcd, Store: b.Spec.Store, Folder: "ns/nightly", Item: b.Status.Run.Item, Time: testTime,
 		Leftovers: []string{testItem},
-		Verify:    true, Retention: b.Spec.Retention, Scratch: backup.Scratch{Limit: backup.FirstScratch},
+		Verify:    true, Retention: b.Spec.Retention, Scratch: backup.Scratch{Limit: backup.DefaultScratchLimit},
 		Source: &backup.Source{UID: "source-uid", ClusterID: "abc", Endpoints: testSource.endpoints, TLS: true,
 			Origin: backup.Origin{UID: "source-uid", Cluster: "ca-sum", Kind: "EtcdCluster", Namespace: "ns", Name: b.Spec.ClusterName}}}
 	if !reflect.DeepEqual(task, want) {

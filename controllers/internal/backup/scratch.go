@@ -16,48 +16,48 @@ const (
 	etcdLogRoom = 192 << 20
 	// scratchRest is for manifests, sockets and directories, in bytes.
 	scratchRest = 16 << 20
-	// FirstScratch is the limit while the size of the data is not known: for an etcd it is enough with the largest quota that etcd
+	// DefaultScratchLimit is the limit while the size of the data is not known: for an etcd it is enough with the largest quota that etcd
 	// suggests, 8 GiB.
-	FirstScratch = 20 << 30
-	// RestoreScratch is the limit of a pod that fetches a backup for a restore: how large that is, its manifest says there.
-	RestoreScratch = 64 << 30
-	// LeastScratchRequest is requested of the node at least.
-	LeastScratchRequest = 128 << 20
+	DefaultScratchLimit = 20 << 30
+	// RestoreScratchLimit is the limit of a pod that fetches a backup for a restore: how large that is, its manifest says there.
+	RestoreScratchLimit = 64 << 30
+	// MinScratchRequest is requested of the node at least.
+	MinScratchRequest = 128 << 20
 	// maxScratch bounds the limit, whatever an earlier attempt reports.
 	maxScratch = 1 << 40
 )
 
 // VerifyRoom is what a server that is started from data of that size writes next to it, in bytes. A Redis only reads its dump.
-func VerifyRoom(kind ServerType, rawSize int64) int64 {
-	if kind == Etcd {
+func VerifyRoom(server ServerType, rawSize int64) int64 {
+	if server == Etcd {
 		return rawSize + etcdLogRoom
 	}
 	return 0
 }
 
 // scratchNeed is what a pod has in ScratchDir at most when it makes a backup of that size. Without verification it only has the data.
-func scratchNeed(kind ServerType, rawSize int64, verify bool) int64 {
+func scratchNeed(server ServerType, rawSize int64, verify bool) int64 {
 	rawSize = min(rawSize, math.MaxInt64/8)
 	if verify {
-		return rawSize + VerifyRoom(kind, rawSize) + scratchRest
+		return rawSize + VerifyRoom(server, rawSize) + scratchRest
 	}
 	return rawSize + scratchRest
 }
 
 // ScratchLimit bounds what a pod may have in ScratchDir, in bytes: twice what the last data would need, so that data may grow. rawSize
 // is 0 where nothing is known of it.
-func ScratchLimit(kind ServerType, rawSize int64, verify bool) int64 {
+func ScratchLimit(server ServerType, rawSize int64, verify bool) int64 {
 	if rawSize <= 0 {
-		return FirstScratch
+		return DefaultScratchLimit
 	}
-	return min(max(2*scratchNeed(kind, rawSize, verify), 1<<30), maxScratch)
+	return min(max(2*scratchNeed(server, rawSize, verify), 1<<30), maxScratch)
 }
 
 // ScratchRequest is what the scheduler looks for on a node, in bytes: a quarter more than the last data would need.
-func ScratchRequest(kind ServerType, rawSize int64, verify bool) int64 {
+func ScratchRequest(server ServerType, rawSize int64, verify bool) int64 {
 	if rawSize <= 0 {
-		return LeastScratchRequest
+		return MinScratchRequest
 	}
-	need := scratchNeed(kind, rawSize, verify)
-	return min(max(need+need/4, LeastScratchRequest), ScratchLimit(kind, rawSize, verify))
+	need := scratchNeed(server, rawSize, verify)
+	return min(max(need+need/4, MinScratchRequest), ScratchLimit(server, rawSize, verify))
 }

@@ -118,5 +118,5 @@ func FetchTask(server ServerType, from commonv1.BackupReference, namespace, fetc
 	}
 	return Task{Kind: server, Store: from.Store, Folder: Folder(cmp.Or(from.Namespace, namespace), from.Name),
 		Item: cmp.Or(fetched, from.Item), Choose: choice, MaxVersion: version,
-		Scratch: Scratch{Limit: RestoreScratch}}
+		Scratch: Scratch{Limit: RestoreScratchLimit}}
 }

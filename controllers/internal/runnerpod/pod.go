@@ -34,7 +34,7 @@ const (
 // would be of little use.
 func Resources(given corev1.ResourceRequirements) corev1.ResourceRequirements {
 	defaults := parts.Resources("10m", "32Mi", "1", "96Mi")
-	defaults.Requests[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(backup.LeastScratchRequest, resource.BinarySI)
+	defaults.Requests[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(backup.MinScratchRequest, resource.BinarySI)
 	return parts.FillResources(given, defaults)
 }
 

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// untilEviction is kept free below the limit, in bytes: the kubelet counts whole blocks and directories.
-	untilEviction = 8 << 20
-	// leastFree is left on the node's disk, in bytes, for whatever else is on it.
-	leastFree = 64 << 20
+	// evictionMargin is kept free below the limit, in bytes: the kubelet counts whole blocks and directories.
+	evictionMargin = 8 << 20
+	// minFree is left on the node's disk, in bytes, for whatever else is on it.
+	minFree = 64 << 20
 )
 
 // Room is what a pod may have on its scratch volume. What writes there asks before: the kubelet, which would evict the pod, could say
@@ -36,10 +36,11 @@ type FullError struct {
 
 func (f *FullError) Error() string { return f.why }
 
-// Check returns an error unless more bytes may be written next to what is there.
+// Check returns an error if more bytes do not fit next to the bytes that are there: a *FullError beyond the limit, permanent if the
+// user set the limit; another error if the node's disk has too little free space or cannot be read.
 func (r Room) Check(there, more int64) error {
-	if most := r.Limit - untilEviction; r.Limit > 0 && there+more > most {
-		full := &FullError{Size: there + more, why: fmt.Sprintf("the scratch volume may have %d MiB, and needs at least %d MiB", most>>20,
+	if usable := r.Limit - evictionMargin; r.Limit > 0 && there+more > usable {
+		full := &FullError{Size: there + more, why: fmt.Sprintf("the scratch volume may have %d MiB, and needs at least %d MiB", usable>>20,
 			(there+more)>>20)}
 		if r.Fixed {
 			full.why += ": raise limits.ephemeral-storage in spec.resources"
@@ -55,9 +56,9 @@ func (r Room) Check(there, more int64) error {
 	if err != nil {
 		return fmt.Errorf("reading the free space of %s: %w", r.Dir, err)
 	}
-	if left-leastFree < more {
+	if left-minFree < more {
 		return fmt.Errorf("the scratch volume needs %d MiB more, and the node's disk has %d MiB free, of which %d MiB stay free: "+
-			"free disk space on the node, or schedule the pods elsewhere", more>>20, left>>20, leastFree>>20)
+			"free disk space on the node, or schedule the pods elsewhere", more>>20, left>>20, minFree>>20)
 	}
 	return nil
 }

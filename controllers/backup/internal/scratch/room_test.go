@@ -50,7 +50,7 @@ func TestAFileDoesNotGrowBeyondItsRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	bounded := Room{Scratch: backup.Scratch{Limit: untilEviction + 10}, Dir: filepath.Dir(file.Name())}.NewFile(file)
+	bounded := Room{Scratch: backup.Scratch{Limit: evictionMargin + 10}, Dir: filepath.Dir(file.Name())}.NewFile(file)
 	if n, err := bounded.Write(make([]byte, 10)); n != 10 || err != nil {
 		t.Errorf("wrote %d: %v", n, err)
 	}

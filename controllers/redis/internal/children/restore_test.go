@@ -81,7 +81,7 @@ func TestWhatARestorePodFetches(t *testing.T) {
 				r.Status.Restore = &cachev1alpha1.RedisRestore{Item: c.recorded}
 			}
 			c.want.Kind, c.want.Store, c.want.MaxVersion = backup.Redis, r.Spec.Bootstrap.Backup.Store, "8.0.2"
-			c.want.Scratch.Limit = backup.RestoreScratch
+			c.want.Scratch.Limit = backup.RestoreScratchLimit
 			words := RestorePod(Inputs{Redis: r, Spec: config.Resolve(r), Image: "redis:8"}, "operator:1", "8.0.2").Spec.InitContainers[0].Command
 			want, err := json.Marshal(c.want)
 			if got := words[len(words)-1]; err != nil || got != string(want) {
