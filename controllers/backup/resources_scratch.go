@@ -8,14 +8,11 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// besidesScratch is what a pod has on its node's disk outside of the scratch volume, in bytes: the runner's program, and logs.
-const besidesScratch = 128 << 20
-
 // scratchOf bounds the scratch volume of the current attempt: by the limit that its user has given to the pod's containers, or else by
 // the size of the data as it was last.
 func scratchOf(b Object, server backup.ServerType) backup.Scratch {
 	if limit, given := b.GetBackupOptions().Resources.Limits[corev1.ResourceEphemeralStorage]; given {
-		return backup.Scratch{Limit: max(1, parts.Bytes(limit)-besidesScratch), Fixed: true}
+		return backup.Scratch{Limit: backup.ScratchOfPod(parts.Bytes(limit)), Fixed: true}
 	}
 	return backup.Scratch{Limit: backup.ScratchLimit(server, b.GetBackupStatus().Run.RawSize, verifies(b))}
 }

@@ -22,6 +22,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/runner"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/scratch"
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
 	dumps "github.com/mainstay-operator/mainstay-operator/controllers/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
@@ -357,6 +358,7 @@ func (w *walk) environment(opened store.Store, content string) runner.Environmen
 			Verify: func(context.Context, string, string, backup.Manifest) error { return nil },
 		}},
 		Clock: walkClock{w}, Scratch: w.t.TempDir(), TerminationLog: filepath.Join(w.t.TempDir(), "termination-log"),
+		Disk: func(string) (scratch.Space, error) { return scratch.Space{Free: 1 << 40}, nil },
 	}
 }
 

@@ -13,6 +13,8 @@ type Result struct {
 	Error string `json:"error,omitempty"`
 	// Permanent: another attempt would fail in the same way, until a human changes something.
 	Permanent bool `json:"permanent,omitempty"`
+	// NodeFull: the node's disk has no room for the data. Another node may have it.
+	NodeFull bool `json:"nodeFull,omitempty"`
 	// Item that was written, fetched or verified.
 	Item *commonv1.BackupItem `json:"item,omitempty"`
 	// RawSize of the data before its compression, in bytes; if there was no room for it, what it has at least. Only backup and fetch have it.

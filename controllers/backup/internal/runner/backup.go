@@ -36,9 +36,7 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 	spool := e.scratchFile(spoolFile)
 	defer func() { _ = os.Remove(spool) }() // what is fetched needs its space
 	if err := e.spool(ctx, t, spool, &m); err != nil {
-		if full, ok := errors.AsType[*scratch.FullError](err); ok {
-			result.RawSize = full.Size
-		}
+		result.RawSize = scratch.SizeWithoutRoom(err)
 		return result, fmt.Errorf("reading the data of the source: %w", err)
 	}
 	if err := t.write(ctx, spool, &m, e.Clock); err != nil {

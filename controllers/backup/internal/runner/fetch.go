@@ -43,7 +43,7 @@ func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
 	}
 	room := e.room(t)
 	if err := room.Check(0, m.RawSize); err != nil { // before the store sends anything
-		return backup.Result{}, t.permanentUnlessVerifying(err)
+		return backup.Result{}, t.noRoom(err)
 	}
 	data := e.scratchFile(backup.DataFile)
 	if err := writeFile(room, data, func(file *scratch.File) error { return t.readData(ctx, m, file) }); err != nil {
@@ -178,6 +178,18 @@ func (t task) permanentUnlessVerifying(err error) error {
 		return err
 	}
 	return backup.Permanent(err)
+}
+
+// noRoom says of a restore what to do if the data exceeds its limit, which is the same for each attempt. A full disk is no such limit: it
+// may get room, and another node may have it.
+func (t task) noRoom(err error) error {
+	if _, isLimit := errors.AsType[*scratch.FullError](err); !isLimit {
+		return err
+	}
+	if t.Choose != nil && t.Kind == backup.Redis {
+		err = fmt.Errorf("%w: raise spec.storage.size, or if there is no storage limits.memory in spec.resources", err)
+	}
+	return t.permanentUnlessVerifying(err)
 }
 
 // errManifestMismatch says that data is not what its manifest describes.

@@ -18,6 +18,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/scratch"
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
@@ -50,6 +51,8 @@ type pod struct {
 	spec  commonv1.BackupStore
 	// content is what the source gives, and what a server was started from.
 	content, started []byte
+	// disk is what the node's disk has.
+	disk scratch.Space
 	// dumpError, checkError and verifyError are how the servers and what reads their data fail.
 	dumpError, checkError, verifyError error
 	// requiresLogin is what the data says.
@@ -73,7 +76,7 @@ func newPodOn(t *testing.T, spec commonv1.BackupStore, places store.Places) *pod
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pod{t: t, spec: spec, content: noise(100_000), volume: places.Volume}
+	p := &pod{t: t, spec: spec, content: noise(100_000), volume: places.Volume, disk: scratch.Space{Free: 1 << 40}}
 	p.store = &datedStore{opened, p, map[string]time.Time{}}
 	p.Environment = Environment{
 		Open: func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
@@ -81,6 +84,7 @@ func newPodOn(t *testing.T, spec commonv1.BackupStore, places store.Places) *pod
 			RequiresLogin: func(string) (bool, error) { return p.requiresLogin, nil }, Verify: p.check}},
 		Clock:   clocktesting.NewFakePassiveClock(today.Add(time.Minute)),
 		Scratch: t.TempDir(), TerminationLog: filepath.Join(t.TempDir(), "termination-log"),
+		Disk: func(string) (scratch.Space, error) { return p.disk, nil },
 	}
 	return p
 }

@@ -46,6 +46,8 @@ type Environment struct {
 	Scratch, Credentials string
 	// TerminationLog is the file that gets the termination message.
 	TerminationLog string
+	// Disk reads how much space the disk of Scratch has; nil means as the kernel says.
+	Disk func(dir string) (scratch.Space, error)
 }
 
 // InPod is what the operator has put around a runner in its pod.
@@ -85,6 +87,7 @@ func Main(args []string, e Environment) int {
 	}
 	if err != nil {
 		result.Error, result.Permanent = err.Error(), backup.IsPermanent(err) && ctx.Err() == nil
+		_, result.NodeFull = errors.AsType[*scratch.NodeFullError](err)
 		_, _ = io.WriteString(os.Stderr, "backup-runner: "+sanitize(result.Error)+"\n")
 	}
 	if err := leave(result, e.TerminationLog); err != nil {
@@ -172,7 +175,7 @@ func (t task) objects(item string) []string {
 
 // room is what a task may have on the scratch volume.
 func (e Environment) room(t task) scratch.Room {
-	return scratch.Room{Scratch: t.Scratch, Dir: e.Scratch}
+	return scratch.Room{Scratch: t.Scratch, Dir: e.Scratch, Disk: e.Disk}
 }
 
 // scratchFile is one of those that the containers of a pod share, by the path that it has in a pod.
