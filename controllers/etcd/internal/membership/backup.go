@@ -39,7 +39,9 @@ type Fetch struct {
 	Error string
 	// Permanent: a human must change something first.
 	Permanent bool
-	Attempts  int32 // that have failed
+	// NodeFull: the disk of the pod's node has no room for the backup.
+	NodeFull bool
+	Attempts int32 // that have failed
 }
 
 // Request is an EtcdRestore that may start.

@@ -33,6 +33,9 @@ func (s Situation) fetch(f Fetch, source types.UID) (Step, bool) {
 		return Step{Do: DeleteFetchPod, Source: source, Fetches: true, Message: "it is recreated", RequeueAfter: ShortRequeue}, true
 	case f.Item != nil:
 		return s.judgeBackup(f, source)
+	case f.NodeFull && f.Attempts > patientAttempts: // the kubelet would restart it on the same node
+		return Step{Do: DeleteFetchPod, Source: source, Fetches: true, RequeueAfter: ShortRequeue,
+			Message: "it is recreated, as the backup cannot be fetched: " + f.Error}, true
 	case f.Permanent, f.Attempts > patientAttempts:
 		return s.unusable(source, "the backup cannot be fetched: "+f.Error), true
 	case f.Error != "":
