@@ -19,6 +19,12 @@ func AsksForLimits(err error) bool {
 
 func asksForResources(words string) bool { return strings.Contains(words, "must specify") }
 
+// exceedsDefaultLimit reports whether the disk space that a container requests is more than a LimitRange allows containers without a limit
+// (k8s.io/kubernetes/pkg/apis/core/validation: ValidateContainerResourceRequirements).
+func exceedsDefaultLimit(words string) bool {
+	return strings.Contains(words, "must be less than or equal to ephemeral-storage limit")
+}
+
 // RefusalMessage says that pods cannot be created, why in the words of the API server, and what to do. field is where the spec has
 // the pods' resources.
 func RefusalMessage(words, field string) string {
@@ -32,6 +38,8 @@ func RefusalAdvice(words, field string) string {
 		return adviceWithoutField(words)
 	}
 	switch {
+	case exceedsDefaultLimit(words), asksForResources(words) && strings.Contains(words, "ephemeral-storage"):
+		return ". Set limits.ephemeral-storage in " + field
 	case asksForResources(words):
 		return ". Set requests and limits of cpu and memory in " + field
 	case strings.Contains(words, "exceeded quota"):
@@ -44,6 +52,8 @@ func RefusalAdvice(words, field string) string {
 
 func adviceWithoutField(words string) string {
 	switch {
+	case exceedsDefaultLimit(words):
+		return ". Raise the default limit of the LimitRange in the namespace"
 	case asksForResources(words):
 		return ". Create a LimitRange with default requests and limits in the namespace"
 	case strings.Contains(words, "exceeded quota"):

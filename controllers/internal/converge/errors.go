@@ -88,8 +88,13 @@ func FixedResources(err error) error {
 func resourcesField(err error) string {
 	var fixed *fixedResourcesError
 	var status apierrors.APIStatus
-	if errors.As(err, &fixed) || errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind != "pods" {
+	if errors.As(err, &fixed) {
 		return ""
+	}
+	if errors.As(err, &status) && status.Status().Details != nil {
+		if refused := status.Status().Details.Kind; refused != "pods" && refused != "Pod" { // the kind is of a pod that is not valid
+			return ""
+		}
 	}
 	return "spec.resources"
 }

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -117,6 +118,8 @@ func TestAdviceNamesAFieldThatExists(t *testing.T) {
 	refuse := func(resource, words string) error {
 		return fmt.Errorf("creating: %w", apierrors.NewForbidden(corev1.Resource(resource), "a", errors.New(words)))
 	}
+	invalid := fmt.Errorf("creating: %w", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", field.ErrorList{field.Invalid(
+		field.NewPath("spec"), "2Gi", "must be less than or equal to ephemeral-storage limit of 1Gi")}))
 	const full, unlimited = "exceeded quota: small, requested: limits.cpu=1", "failed quota: q: must specify limits.cpu for: fetch"
 	for _, c := range []struct {
 		name string
@@ -129,6 +132,8 @@ func TestAdviceNamesAFieldThatExists(t *testing.T) {
 			". Create a LimitRange with default requests and limits in the namespace"},
 		{"a pod with fixed resources and a LimitRange", FixedResources(refuse("pods", "maximum cpu usage per Container is 1")),
 			". Change the LimitRange of the namespace"},
+		{"an invalid pod of the spec", invalid, ". Set limits.ephemeral-storage in spec.resources"},
+		{"an invalid pod with fixed resources", FixedResources(invalid), ". Raise the default limit of the LimitRange in the namespace"},
 		{"a Service", refuse("services", "exceeded quota: small, requested: services=1"), ". Raise the ResourceQuota"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
