@@ -14,6 +14,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
@@ -56,6 +57,9 @@ func etcdSource(e *databasev1alpha1.EtcdCluster) (source, string) {
 	}
 	found := source{kind: "EtcdCluster", uid: e.UID, clusterID: e.Status.Membership.ClusterID,
 		tls: e.Spec.TLS != nil, image: e.Status.TargetImage, resources: e.Spec.Resources}
+	if e.Spec.Quota != nil {
+		found.maxSize = parts.Bytes(*e.Spec.Quota)
+	}
 	for _, m := range e.Status.Membership.Members {
 		found.endpoints = append(found.endpoints, endpoint(m.Name, e.Name, e.Namespace, etcdPort))
 	}

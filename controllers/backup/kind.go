@@ -53,6 +53,8 @@ type source struct {
 	serverName string
 	// secrets have what a reader needs.
 	secrets []secretKeys
+	// maxSize of the data that a server may have, in bytes; 0 if nothing bounds it.
+	maxSize int64
 	// image and resources of a server.
 	image     string
 	resources corev1.ResourceRequirements

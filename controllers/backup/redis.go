@@ -70,7 +70,7 @@ func redisSource(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) (source, strin
 		return source{}, what + "has no recorded master yet"
 	}
 	found := source{kind: "Redis", uid: r.UID, replicationID: r.Status.Replication.ReplID, dataset: dataset(r.Status.DatasetEpoch),
-		tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources}
+		tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources, maxSize: backup.MaxRedisSize(r.Spec.Storage, r.Spec.Resources)}
 	for _, n := range r.Status.Nodes {
 		found.endpoints = append(found.endpoints, endpoint(n.Name, r.Name, r.Namespace, redisPort))
 	}

@@ -61,7 +61,7 @@ func newTask(b Object, server backup.ServerType, from source) backup.Task {
 	return backup.Task{
 		Kind: server, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
 		Leftovers: run.Leftovers, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
-		Allowed: allowedItem(b), Scratch: scratchOf(b, server),
+		Allowed: allowedItem(b), Scratch: scratchOf(b, server, from),
 		Source: &backup.Source{UID: string(from.uid), Origin: originOf(b, from), ClusterID: from.clusterID, ReplicationID: from.replicationID,
 			Dataset:   from.dataset,
 			Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
@@ -92,7 +92,7 @@ func desiredPod(b Object, kind Kind, from source) *corev1.Pod {
 		WithActiveDeadlineSeconds(int64(maxRunTime / time.Second)).
 		WithSecurityContext(parts.RestrictedPod(runnerpod.UID)).
 		WithVolumes(runnerpod.Volumes(o.Store, task.Scratch)...)
-	addContainers(spec, task, run.Image, from, withScratchRequest(b, kind.server))
+	addContainers(spec, task, run.Image, from, o.Resources, withScratchRequest(b, kind.server))
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: run.PodName, Namespace: b.GetNamespace(), Labels: parts.Labels(kind.appName, b.GetName()),
@@ -102,13 +102,11 @@ func desiredPod(b Object, kind Kind, from source) *corev1.Pod {
 	}
 }
 
-// addContainers adds them in the order in which they run. Each has no more of the task, and of the Secrets, than it needs.
+// addContainers adds them in the order in which they run. Each has no more of the task, and of the Secrets, than it needs. The last one
+// alone has the request for the scratch volume, which all share.
 func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, image string, from source,
-	given corev1.ResourceRequirements) {
-	withStore := func(command string, t backup.Task) *corev1ac.ContainerApplyConfiguration {
-		return runnerpod.WithStore(runnerpod.Runner(command, image, t, given), task.Store)
-	}
-	read := withStore(backup.CommandBackup, task)
+	given, withScratch corev1.ResourceRequirements) {
+	read := runnerpod.WithStore(runnerpod.Runner(backup.CommandBackup, image, task, given), task.Store)
 	if len(from.secrets) > 0 {
 		read.WithVolumeMounts(corev1ac.VolumeMount().WithName(sourceVolume).WithMountPath(backup.SourceDir).WithReadOnly(true))
 		spec.WithVolumes(secretsVolume(from.secrets))
@@ -122,7 +120,7 @@ func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, i
 	} else {
 		spec.WithInitContainers(read)
 	}
-	spec.WithContainers(withStore(mainContainer, later))
+	spec.WithContainers(runnerpod.WithStore(runnerpod.Runner(mainContainer, image, later, withScratch), task.Store))
 }
 
 // verifyResources are those of the servers that are backed up, and where these have none, those of the backup; last, what an empty

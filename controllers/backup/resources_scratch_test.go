@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,22 +21,31 @@ func TestAPodsRoomOnItsNode(t *testing.T) {
 		kind    Kind
 		rawSize int64
 		limit   string // of the user
+		maxSize int64  // of the source
+		verify  bool
 		want    string // size limit in MiB, limit of the runner in MiB, request in MiB
 	}{
-		"the first backup":               {kind: Etcd(), want: "20480 20480 128"},
-		"an etcd is restored next to it": {kind: Etcd(), rawSize: 8 * gib, want: "33184 33184 20740"},
-		"a Redis only reads its dump":    {kind: Redis(), rawSize: 8 * gib, want: "16416 16416 10260"},
-		"little data":                    {kind: Redis(), rawSize: 1, want: "1024 1024 128"},
-		"its user has given a limit":     {kind: Etcd(), rawSize: 8 * gib, limit: "5Gi", want: "4992 4992 0"},
+		"a first backup has the default limit":                  {kind: Etcd(), verify: true, want: "20480 20480 128"},
+		"a first backup of a small source has no less":          {kind: Etcd(), verify: true, maxSize: gib, want: "20480 20480 128"},
+		"a first backup of a large etcd has room for its quota": {kind: Etcd(), verify: true, maxSize: 16 * gib, want: "32907 32907 128"},
+		"a first backup of a large Redis has room for its dump": {kind: Redis(), verify: true, maxSize: 64 * gib, want: "65552 65552 128"},
+		"an etcd is restored next to its snapshot":              {kind: Etcd(), verify: true, rawSize: 8 * gib, want: "33046 33046 16523"},
+		"a Redis only reads its dump":                           {kind: Redis(), verify: true, rawSize: 8 * gib, want: "16416 16416 8208"},
+		"an etcd that is not verified is not restored":          {kind: Etcd(), rawSize: 8 * gib, want: "16416 16416 8208"},
+		"what was last counts, whatever the source may have":    {kind: Redis(), rawSize: gib, maxSize: 64 * gib, want: "2080 2080 1040"},
+		"little data has room to grow":                          {kind: Redis(), verify: true, rawSize: 1, want: "1024 1024 128"},
+		"a limit of the user counts":                            {kind: Etcd(), verify: true, rawSize: 8 * gib, limit: "5Gi", want: "4992 4992 0"},
+		"half of a small limit of the user is for data":         {kind: Redis(), verify: true, limit: "128Mi", want: "64 64 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := running("", func(b *databasev1alpha1.EtcdBackup) {
-				b.Status.Run.RawSize = c.rawSize
+				b.Status.Run.RawSize, b.Spec.Verify = c.rawSize, &c.verify
 				if c.limit != "" {
 					b.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse(c.limit)}
 				}
 			})
 			from := testSource
+			from.maxSize = c.maxSize
 			from.resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("1Mi")} // of a server
 			pod := desiredPod(b, c.kind, from).Spec
 			var sizeLimit int64
@@ -49,8 +59,11 @@ func TestAPodsRoomOnItsNode(t *testing.T) {
 			}
 			request := pod.Containers[0].Resources.Requests.StorageEphemeral().Value()
 			for _, container := range append(pod.InitContainers, pod.Containers...) {
-				if got := container.Resources.Limits.StorageEphemeral().String(); got != "0" && got != c.limit {
-					t.Errorf("%s has the limit %s", container.Name, got)
+				if got, want := container.Resources.Limits.StorageEphemeral().String(), cmp.Or(c.limit, "0"); got != want {
+					t.Errorf("%s has the limit %s, want %s", container.Name, got, want)
+				}
+				if requested := container.Resources.Requests.StorageEphemeral(); container.Name != mainContainer && !requested.IsZero() {
+					t.Errorf("%s requests %s as well", container.Name, requested)
 				}
 			}
 			got := fmt.Sprint(sizeLimit>>20, taskOf(t, pod.Containers[0]).Scratch.Limit>>20, request>>20)
@@ -58,6 +71,18 @@ func TestAPodsRoomOnItsNode(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// A request of the user counts, also one that is smaller than the data.
+func TestARequestOfTheUserCounts(t *testing.T) {
+	b := running("", func(b *databasev1alpha1.EtcdBackup) {
+		b.Status.Run.RawSize = 8 << 30
+		b.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("1Gi")}
+	})
+	pod := desiredPod(b, Etcd(), testSource).Spec
+	if got := pod.Containers[0].Resources.Requests.StorageEphemeral().String(); got != "1Gi" {
+		t.Errorf("requested is %s", got)
 	}
 }
 
@@ -71,7 +96,7 @@ func TestTheNextAttemptHasMoreRoom(t *testing.T) {
 		t.Fatalf("%+v", b.Status.Run)
 	}
 	b.Status.Run = nextAttempt(b, testTime, 2, testTime, "operator:1")
-	if limit := scratchOf(b, backup.Redis).Limit; limit < 42<<30 {
+	if limit := scratchOf(b, backup.Redis, testSource).Limit; limit < 42<<30 {
 		t.Errorf("the next attempt may have %d GiB", limit>>30)
 	}
 }

@@ -1,6 +1,13 @@
 package backup
 
-import "math"
+import (
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
 
 // Scratch bounds what a runner's pod has on its node's disk, in ScratchDir.
 type Scratch struct {
@@ -16,11 +23,14 @@ const (
 	etcdLogRoom = 2*64_000_000 + 1<<20
 	// scratchRest is for manifests, sockets and directories, in bytes.
 	scratchRest = 16 << 20
-	// DefaultScratchLimit is the limit while the size of the data is not known: for an etcd it is enough with the largest quota that etcd
-	// suggests, 8 GiB.
+	// DefaultScratchLimit is the limit while the size of the data is not known, unless the source may have more: for an etcd it is enough
+	// with the largest quota that etcd suggests, 8 GiB.
 	DefaultScratchLimit = 20 << 30
-	// RestoreScratchLimit is the limit of a pod that fetches a backup for a restore: how large that is, its manifest says there.
+	// RestoreScratchLimit is the limit of a pod that fetches a backup for a server that has no storage: how large the backup is, its
+	// manifest says there.
 	RestoreScratchLimit = 64 << 30
+	// MinScratchLimit is the least limit, whatever the data had last.
+	MinScratchLimit = 1 << 30
 	// MinScratchRequest is requested of the node at least.
 	MinScratchRequest = 128 << 20
 	// maxScratch bounds the limit, whatever an earlier attempt reports.
@@ -37,6 +47,15 @@ func ScratchOfPod(podLimit int64) int64 { return max(1, podLimit-min(besidesScra
 
 // PodLimitFor is the least limit of ephemeral storage of a pod of which ScratchOfPod is that many bytes.
 func PodLimitFor(scratch int64) int64 { return scratch + min(besidesScratch, scratch) }
+
+// MaxRedisSize is how large the dump of a Redis may be, in bytes: as large as the storage of a node, or without storage as its memory. It
+// is 0 if neither is bounded.
+func MaxRedisSize(storage *cachev1alpha1.RedisStorage, memory corev1.ResourceRequirements) int64 {
+	if storage != nil {
+		return parts.Bytes(storage.Size)
+	}
+	return parts.Bytes(memory.Limits[corev1.ResourceMemory])
+}
 
 // VerifyRoom is what a server that is started from data of that size writes next to it, in bytes. A Redis only reads its dump.
 func VerifyRoom(server ServerType, rawSize int64) int64 {
@@ -56,19 +75,18 @@ func scratchNeed(server ServerType, rawSize int64, verify bool) int64 {
 }
 
 // ScratchLimit bounds what a pod may have in ScratchDir, in bytes: twice what the last data would need, so that data may grow. rawSize
-// is 0 where nothing is known of it.
-func ScratchLimit(server ServerType, rawSize int64, verify bool) int64 {
+// is 0 where nothing is known of it: then maxSize counts, which is how large the source allows its data to be; 0 if it sets no bound.
+func ScratchLimit(server ServerType, rawSize, maxSize int64, verify bool) int64 {
 	if rawSize <= 0 {
-		return DefaultScratchLimit
+		return min(max(scratchNeed(server, maxSize, verify), DefaultScratchLimit), maxScratch)
 	}
-	return min(max(2*scratchNeed(server, rawSize, verify), 1<<30), maxScratch)
+	return min(max(2*scratchNeed(server, rawSize, verify), MinScratchLimit), maxScratch)
 }
 
-// ScratchRequest is what the scheduler looks for on a node, in bytes: a quarter more than the last data would need.
+// ScratchRequest is what the scheduler looks for on a node, in bytes: what the last data would need. A node that has just that is enough.
 func ScratchRequest(server ServerType, rawSize int64, verify bool) int64 {
 	if rawSize <= 0 {
 		return MinScratchRequest
 	}
-	need := scratchNeed(server, rawSize, verify)
-	return min(max(need+need/4, MinScratchRequest), ScratchLimit(server, rawSize, verify))
+	return min(max(scratchNeed(server, rawSize, verify), MinScratchRequest), maxScratch)
 }

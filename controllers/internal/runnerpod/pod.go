@@ -33,9 +33,14 @@ const (
 // its memory is the file cache's that the kernel counts. It computes checksums, and compresses, in one goroutine: more than one CPU
 // would be of little use.
 func Resources(given corev1.ResourceRequirements) corev1.ResourceRequirements {
-	defaults := parts.Resources("10m", "32Mi", "1", "96Mi")
-	defaults.Requests[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(backup.MinScratchRequest, resource.BinarySI)
-	return parts.FillResources(given, defaults)
+	return parts.FillResources(given, parts.Resources("10m", "32Mi", "1", "96Mi"))
+}
+
+// RequestScratch returns what is given, with a request for that many bytes in ScratchDir if it has neither a request nor a limit for them.
+// One container of a pod is enough: a scheduler sums the requests, and a LimitRange judges each container by its own.
+func RequestScratch(given corev1.ResourceRequirements, bytes int64) corev1.ResourceRequirements {
+	return parts.FillResources(given, corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceEphemeralStorage: *resource.NewQuantity(bytes, resource.BinarySI)}})
 }
 
 // Runner returns a container of the operator's image that runs one command of the runner. The resources are those that its user gave.

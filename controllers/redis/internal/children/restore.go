@@ -36,7 +36,8 @@ func RestorePod(in Inputs, operatorImage, version string) *corev1.Pod {
 		WithRestartPolicy(corev1.RestartPolicyNever).
 		WithSecurityContext(parts.RestrictedPod(redisUID)).
 		WithInitContainers(runnerpod.WithStoreToRead(
-			runnerpod.Runner(backup.CommandFetch, operatorImage, task, corev1.ResourceRequirements{}), store)).
+			runnerpod.Runner(backup.CommandFetch, operatorImage, task,
+				runnerpod.RequestScratch(corev1.ResourceRequirements{}, backup.MinScratchRequest)), store)).
 		WithContainers(server).
 		WithVolumes(runnerpod.Volumes(store, task.Scratch)...).
 		WithVolumes(corev1ac.Volume().WithName("files").WithSecret(corev1ac.SecretVolumeSource().
@@ -56,8 +57,9 @@ func fetchTask(in Inputs, version string) backup.Task {
 		fetched = record.Item
 	}
 	task := backup.FetchTask(backup.Redis, *in.Spec.Bootstrap, in.Spec.Namespace, fetched, version)
-	if in.Spec.Storage != nil { // a dump is no larger than what a node keeps of it
-		task.Scratch.Limit = max(task.Scratch.Limit, parts.Bytes(in.Spec.Storage.Size))
+	if in.Spec.Storage != nil { // a node keeps the whole dump there
+		task.Scratch.Limit = backup.MinScratchLimit
 	}
+	task.Scratch.Limit = max(task.Scratch.Limit, backup.MaxRedisSize(in.Spec.Storage, in.Redis.Spec.Resources))
 	return task
 }

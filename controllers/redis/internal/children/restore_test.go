@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -86,6 +87,42 @@ func TestWhatARestorePodFetches(t *testing.T) {
 			want, err := json.Marshal(c.want)
 			if got := words[len(words)-1]; err != nil || got != string(want) {
 				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+// A dump may be as large as what the nodes keep, and a node's disk is not filled with more.
+func TestTheRoomOfARestorePod(t *testing.T) {
+	const gib = 1 << 30
+	for name, c := range map[string]struct {
+		storage, memory string
+		want            int64
+	}{
+		"without any bound, a large dump fits":                 {want: 64 * gib},
+		"a dump is no larger than the storage":                 {storage: "20Gi", memory: "1Gi", want: 20 * gib},
+		"a large storage may have a large dump":                {storage: "200Gi", want: 200 * gib},
+		"a small storage has the least limit":                  {storage: "64Mi", want: gib},
+		"without storage, a large memory may have a large one": {memory: "100Gi", want: 100 * gib},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := fixture.Secured(cachev1alpha1.RedisClientAuthRequired)
+			r.Spec.Bootstrap = &cachev1alpha1.RedisBootstrap{Backup: commonv1.BackupReference{
+				Name: "nightly", Store: commonv1.BackupStore{S3: &commonv1.S3Store{Bucket: "b", SecretName: "keys"}}}}
+			if r.Spec.Storage = nil; c.storage != "" {
+				r.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse(c.storage)}
+			}
+			if c.memory != "" {
+				r.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(c.memory)}
+			}
+			pod := RestorePod(Inputs{Redis: r, Spec: config.Resolve(r), Image: "redis:8"}, "operator:1", "8.0.2").Spec
+			for _, volume := range pod.Volumes {
+				if volume.Name == "scratch" && volume.EmptyDir.SizeLimit.Value() != c.want {
+					t.Errorf("it may have %s", volume.EmptyDir.SizeLimit)
+				}
+			}
+			if got := pod.InitContainers[0].Resources.Requests.StorageEphemeral().Value(); got != backup.MinScratchRequest {
+				t.Errorf("it requests %d bytes", got)
 			}
 		})
 	}
