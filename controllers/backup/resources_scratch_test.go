@@ -25,17 +25,17 @@ func TestAPodsRoomOnItsNode(t *testing.T) {
 		verify  bool
 		want    string // size limit in MiB, limit of the runner in MiB, request in MiB
 	}{
-		"a first backup has the default limit":                  {kind: Etcd(), verify: true, want: "20480 20480 128"},
-		"a first backup of a small source has no less":          {kind: Etcd(), verify: true, maxSize: gib, want: "20480 20480 128"},
-		"a first backup of a large etcd has room for its quota": {kind: Etcd(), verify: true, maxSize: 16 * gib, want: "32907 32907 128"},
-		"a first backup of a large Redis has room for its dump": {kind: Redis(), verify: true, maxSize: 64 * gib, want: "65552 65552 128"},
-		"an etcd is restored next to its snapshot":              {kind: Etcd(), verify: true, rawSize: 8 * gib, want: "33046 33046 16523"},
-		"a Redis only reads its dump":                           {kind: Redis(), verify: true, rawSize: 8 * gib, want: "16416 16416 8208"},
-		"an etcd that is not verified is not restored":          {kind: Etcd(), rawSize: 8 * gib, want: "16416 16416 8208"},
-		"what was last counts, whatever the source may have":    {kind: Redis(), rawSize: gib, maxSize: 64 * gib, want: "2080 2080 1040"},
-		"little data has room to grow":                          {kind: Redis(), verify: true, rawSize: 1, want: "1024 1024 128"},
-		"a limit of the user counts":                            {kind: Etcd(), verify: true, rawSize: 8 * gib, limit: "5Gi", want: "4992 4992 0"},
-		"half of a small limit of the user is for data":         {kind: Redis(), verify: true, limit: "128Mi", want: "64 64 0"},
+		"a first backup has the default limit":               {kind: Etcd(), verify: true, want: "20480 20480 128"},
+		"a first backup of a small source has no less":       {kind: Etcd(), verify: true, maxSize: gib, want: "20480 20480 128"},
+		"a first backup of a large etcd fits its quota":      {kind: Etcd(), verify: true, maxSize: 16 * gib, want: "32907 32907 128"},
+		"a first backup of a large Redis fits its dump":      {kind: Redis(), verify: true, maxSize: 64 * gib, want: "65552 65552 128"},
+		"an etcd is restored next to its snapshot":           {kind: Etcd(), verify: true, rawSize: 8 * gib, want: "33046 33046 16523"},
+		"a Redis only reads its dump":                        {kind: Redis(), verify: true, rawSize: 8 * gib, want: "16416 16416 8208"},
+		"an etcd that is not verified is not restored":       {kind: Etcd(), rawSize: 8 * gib, want: "16416 16416 8208"},
+		"what was last counts, whatever the source may have": {kind: Redis(), rawSize: gib, maxSize: 64 * gib, want: "2080 2080 1040"},
+		"little data has room to grow":                       {kind: Redis(), verify: true, rawSize: 1, want: "1024 1024 128"},
+		"the user's limit counts":                            {kind: Etcd(), verify: true, rawSize: 8 * gib, limit: "5Gi", want: "4992 4992 0"},
+		"half of a small limit of the user is for data":      {kind: Redis(), verify: true, limit: "128Mi", want: "64 64 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := running("", func(b *databasev1alpha1.EtcdBackup) {

@@ -79,7 +79,8 @@ func TestADiskThatCannotBeReadIsNoPermanentFailure(t *testing.T) {
 	p.succeed(p.task(20), backup.CommandBackup)
 	p.Disk = func(string) (scratch.Space, error) { return scratch.Space{}, errors.New("input/output error") }
 	fetch := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
-	if result := p.run(backup.CommandFetch, fetch); !strings.Contains(result.Error, "input/output error") || result.Permanent || result.NodeFull {
+	result := p.run(backup.CommandFetch, fetch)
+	if !strings.Contains(result.Error, "input/output error") || result.Permanent || result.NodeFull {
 		t.Errorf("%+v", result)
 	}
 }
