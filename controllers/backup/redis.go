@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,8 +70,12 @@ func redisSource(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) (source, strin
 	case r.Status.Replication == nil:
 		return source{}, what + "has no recorded master yet"
 	}
+	var volume resource.Quantity
+	if r.Spec.Storage != nil {
+		volume = r.Spec.Storage.Size
+	}
 	found := source{kind: "Redis", uid: r.UID, replicationID: r.Status.Replication.ReplID, dataset: dataset(r.Status.DatasetEpoch),
-		tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources, maxSize: backup.MaxRedisSize(r.Spec.Storage, r.Spec.Resources)}
+		tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources, maxSize: backup.MaxRedisSize(volume, r.Spec.Resources)}
 	for _, n := range r.Status.Nodes {
 		found.endpoints = append(found.endpoints, endpoint(n.Name, r.Name, r.Namespace, redisPort))
 	}

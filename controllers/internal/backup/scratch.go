@@ -4,8 +4,8 @@ import (
 	"math"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
@@ -48,11 +48,11 @@ func ScratchOfPod(podLimit int64) int64 { return max(1, podLimit-min(besidesScra
 // PodLimitFor is the least limit of ephemeral storage of a pod of which ScratchOfPod is that many bytes.
 func PodLimitFor(scratch int64) int64 { return scratch + min(besidesScratch, scratch) }
 
-// MaxRedisSize is how large the dump of a Redis may be, in bytes: as large as the storage of a node, or without storage as its memory. It
-// is 0 if neither is bounded.
-func MaxRedisSize(storage *cachev1alpha1.RedisStorage, memory corev1.ResourceRequirements) int64 {
-	if storage != nil {
-		return parts.Bytes(storage.Size)
+// MaxRedisSize is how large the dump of a Redis may be, in bytes: as large as the volume of a node, or without volumes, which have the
+// size 0 then, as its memory. It is 0 if neither is bounded.
+func MaxRedisSize(volume resource.Quantity, memory corev1.ResourceRequirements) int64 {
+	if !volume.IsZero() {
+		return parts.Bytes(volume)
 	}
 	return parts.Bytes(memory.Limits[corev1.ResourceMemory])
 }

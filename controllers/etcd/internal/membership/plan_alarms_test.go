@@ -25,8 +25,8 @@ func (s *scene) exceed(size, used int64) {
 	s.raise(1, AlarmNoSpace)
 }
 
-// haveVolume sets the size of a member's volume, in MiB.
-func (s *scene) haveVolume(i int, size int64) { s.Members[i].Pod.VolumeSize = size << 20 }
+// haveVolume sets the size of the volume of the second member, in MiB.
+func (s *scene) haveVolume(size int64) { s.Members[1].Pod.VolumeSize = size << 20 }
 
 // haveQuota has all servers run with a quota, in MiB.
 func (s *scene) haveQuota(quota int64) {
@@ -71,22 +71,22 @@ func TestAlarms(t *testing.T) {
 			"EvictPod a-2", ""},
 		{"E10: not twice within an hour", func(s *scene) { s.DefragThreshold = 50; s.fill(100, 10, 1); s.Members[1].DefragmentedLately = true },
 			"Idle ", ""},
-		{"E10: with room for the next file on the volume", func(s *scene) { s.DefragThreshold = 50; s.fill(100, 50, 1); s.haveVolume(1, 578) },
+		{"E10: with room for the next file on the volume", func(s *scene) { s.DefragThreshold = 50; s.fill(100, 50, 1); s.haveVolume(578) },
 			"Defragment a-1", ""},
 		{"E10: not without room for the next file on the volume",
-			func(s *scene) { s.DefragThreshold = 50; s.fill(100, 50, 1); s.haveVolume(1, 577) }, "Idle ", ""},
+			func(s *scene) { s.DefragThreshold = 50; s.fill(100, 50, 1); s.haveVolume(577) }, "Idle ", ""},
 		{"E10: on a small volume with room for the least logs",
-			func(s *scene) { s.DefragThreshold = 50; s.fill(100, 50, 1); s.haveVolume(1, 273) },
+			func(s *scene) { s.DefragThreshold = 50; s.fill(100, 50, 1); s.haveVolume(273) },
 			"Defragment a-1", ""},
 		{"E9: a member comes again within the hour if that ends the alarm",
 			func(s *scene) { s.exceed(400, 400); s.fill(1000, 400, 1); s.Members[1].DefragmentedLately = true }, "Defragment a-1", ""},
 		{"E9: a member does not come again within the hour for free pages alone",
 			func(s *scene) { s.exceed(400, 400); s.fill(600, 400, 1); s.Members[1].DefragmentedLately = true }, "Disarm ", ""},
 		{"E9: a member without room does not hold up another",
-			func(s *scene) { s.exceed(400, 400); s.fill(1000, 400, 1, 2); s.haveVolume(1, 1800) },
+			func(s *scene) { s.exceed(400, 400); s.fill(1000, 400, 1, 2); s.haveVolume(1800) },
 			"Defragment a-2", ""},
 		{"E9: a member that must shrink and has no room is for a human",
-			func(s *scene) { s.exceed(400, 400); s.fill(1000, 400, 1); s.haveVolume(1, 1800) },
+			func(s *scene) { s.exceed(400, 400); s.fill(1000, 400, 1); s.haveVolume(1800) },
 			"Block ", "its volume has 1800 MiB, and 1827 MiB are needed"},
 		{"E10: the only member", func(s *scene) {
 			s.forget(2)

@@ -2,6 +2,7 @@ package children
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
@@ -57,9 +58,10 @@ func fetchTask(in Inputs, version string) backup.Task {
 		fetched = record.Item
 	}
 	task := backup.FetchTask(backup.Redis, *in.Spec.Bootstrap, in.Spec.Namespace, fetched, version)
+	var volume resource.Quantity
 	if in.Spec.Storage != nil { // a node keeps the whole dump there
-		task.Scratch.Limit = backup.MinScratchLimit
+		task.Scratch.Limit, volume = backup.MinScratchLimit, in.Spec.Storage.Size
 	}
-	task.Scratch.Limit = max(task.Scratch.Limit, backup.MaxRedisSize(in.Spec.Storage, in.Redis.Spec.Resources))
+	task.Scratch.Limit = max(task.Scratch.Limit, backup.MaxRedisSize(volume, in.Redis.Spec.Resources))
 	return task
 }
