@@ -17,9 +17,9 @@ const (
 	// an eighth.
 	evictionMargin = 2 << 20
 	// minFree is left on the node's disk, in bytes, and minFreePercent of the whole disk: the kubelet evicts pods of the node when less
-	// than a tenth is free.
+	// than a tenth is free, and others write there, too.
 	minFree        = 64 << 20
-	minFreePercent = 15
+	minFreePercent = 12
 )
 
 // Room is what a pod may have on its scratch volume. What writes there asks before: the kubelet, which would evict the pod, could say

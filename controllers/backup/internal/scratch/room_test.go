@@ -36,9 +36,9 @@ func TestRoomIsCheckedBeforeAWrite(t *testing.T) {
 		"without a limit, the disk's room counts": {there: plenty, more: mib, free: 65 * mib},
 		"a small disk keeps 64 MiB": {there: mib, more: 2 * mib, free: 65 * mib, total: 100 * mib, nodeFull: true,
 			want: "2 MiB more, and the node's disk has 65 MiB free, of which 64 MiB stay free", size: 3 * mib},
-		"a disk keeps more than the kubelet wants": {more: gib, free: 15 * gib, total: 100 * gib, nodeFull: true,
-			want: "of which 15360 MiB stay free", size: gib},
-		"a disk that keeps enough has room": {more: gib, free: 16 * gib, total: 100 * gib},
+		"a disk keeps more than the kubelet wants": {more: gib, free: 12 * gib, total: 100 * gib, nodeFull: true,
+			want: "of which 12288 MiB stay free", size: gib},
+		"a disk that keeps enough has room": {more: gib, free: 13 * gib, total: 100 * gib},
 		"a full disk is reported below a limit": {limit: 100 * mib, more: 2 * mib, free: 65 * mib, nodeFull: true,
 			want: "free disk space on the node", size: 2 * mib},
 	} {
