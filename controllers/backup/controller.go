@@ -198,6 +198,9 @@ func (p *pass) execute(ctx context.Context, todo once.Step, pod *corev1.Pod) (*c
 
 // createPod makes the pod of the current attempt. What the API server says against it is kept for when it is too late.
 func (p *pass) createPod(ctx context.Context) (*corev1.Pod, error) {
+	if err := p.Confirm(ctx, p.b); err != nil { // an older spec may keep fewer backups
+		return nil, err
+	}
 	pod := desiredPod(p.b, p.Kind, p.source)
 	if err := p.Create(ctx, pod, client.FieldOwner(converge.FieldManager)); err != nil {
 		p.b.GetBackupStatus().Run.Message = conditions.Truncate(err.Error(), maxNote)

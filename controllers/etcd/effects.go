@@ -21,12 +21,19 @@ import (
 type apiEffects struct {
 	*object
 	saveStatus converge.SaveStatus
-	unsaved    bool // the object holds what is not known to be saved
+	// unconfirmed says that the object is not known to be what the API server has.
+	unconfirmed bool
 }
 
 func (a *apiEffects) Save(ctx context.Context) error {
 	err := a.saveStatus(ctx)
-	a.unsaved = err != nil
+	a.unconfirmed = err != nil
+	return err
+}
+
+func (a *apiEffects) Confirm(ctx context.Context) error {
+	err := a.Converger.Confirm(ctx, a.cluster)
+	a.unconfirmed = err != nil
 	return err
 }
 

@@ -26,8 +26,8 @@ func TestWhatWasNotSavedIsKnown(t *testing.T) {
 	var refusal error
 	a := &apiEffects{saveStatus: func(context.Context) error { return refusal }}
 	for _, err := range []error{nil, errors.New("conflict"), nil} {
-		if refusal = err; !errors.Is(a.Save(t.Context()), err) || a.unsaved != (err != nil) {
-			t.Errorf("saved with %v: unsaved is %t", err, a.unsaved)
+		if refusal = err; !errors.Is(a.Save(t.Context()), err) || a.unconfirmed != (err != nil) {
+			t.Errorf("saved with %v: unconfirmed is %t", err, a.unconfirmed)
 		}
 	}
 }

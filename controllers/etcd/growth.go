@@ -24,7 +24,7 @@ func (o *object) growVolumes(ctx context.Context, mayOrphanPods bool) (volumes.G
 	made, ok := volumes.MadeFor(o.in.set)
 	// The quota follows the size that the StatefulSet is made for, and must fit each volume.
 	if ok && err == nil && growth.HaveOutgrown(made) && len(growth.Undersized) == 0 && mayOrphanPods {
-		err = o.OrphanPods(ctx, o.in.set)
+		err = o.OrphanPods(ctx, o.cluster, o.in.set)
 	}
 	return growth, err
 }

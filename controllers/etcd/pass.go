@@ -65,13 +65,14 @@ func (p *pass) plan() {
 	}
 }
 
-// act performs the step. It returns an error if nothing may follow: the status could not be saved, or another operator may lead.
+// act performs the step. It returns an error if nothing may follow: the status could not be saved, the object is another by now, or
+// another operator may lead.
 func (p *pass) act(ctx context.Context) error {
 	if p.readsOnly {
 		return nil
 	}
 	err := command.AsLeader(ctx, p.IsLeader, func(ctx context.Context) error { return p.fleet.Act(ctx, p.step) })
-	if p.effects.unsaved || errors.Is(err, command.ErrNotLeading) {
+	if p.effects.unconfirmed || errors.Is(err, command.ErrNotLeading) {
 		return fmt.Errorf("%s: %w", p.step.Phrase(), err)
 	}
 	p.step, p.failed = fleet.Outcome(p.step, err)

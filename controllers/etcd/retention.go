@@ -2,14 +2,10 @@ package etcd
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
@@ -24,21 +20,8 @@ func (o *object) settleClaims(ctx context.Context, s membership.Situation, set *
 		return nil
 	}
 	return o.SettleClaims(ctx, o.in.claims, o.claimRetention(s),
-		o.checkRetention,
+		func(ctx context.Context) error { return o.CheckUnchanged(ctx, o.cluster) },
 		func(seen, next *corev1.PersistentVolumeClaim) error { return o.PatchClaim(ctx, seen, next) })
-}
-
-// checkRetention asks the API server whether the spec is still the one that asks to delete volumes: the cache may be behind.
-func (o *object) checkRetention(ctx context.Context) error {
-	live := &databasev1alpha1.EtcdCluster{}
-	if err := o.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(o.cluster), live); err != nil {
-		return fmt.Errorf("reading the object: %w", err)
-	}
-	if live.UID != o.cluster.UID || live.Generation != o.cluster.Generation || !deletesClaims(live.Spec.Storage) {
-		return apierrors.NewConflict(databasev1alpha1.GroupVersion.WithResource("etcdclusters").GroupResource(), o.cluster.Name,
-			errors.New("the cache is behind"))
-	}
-	return nil
 }
 
 // deletesClaims reports whether storage.retention asks to delete the volumes that no member needs.

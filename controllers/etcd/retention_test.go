@@ -44,7 +44,7 @@ type claimed struct {
 
 func newClaimed(owners ...metav1.OwnerReference) *claimed {
 	c := &claimed{e: builders.EtcdCluster("a").Storage("1Gi").Build(), world: membership.World{Listed: true}}
-	c.e.Namespace, c.e.UID, c.e.Spec.Storage.Retention = "default", "etcd", databasev1alpha1.EtcdDelete
+	c.e.Namespace, c.e.UID, c.e.ResourceVersion, c.e.Spec.Storage.Retention = "default", "etcd", "7", databasev1alpha1.EtcdDelete
 	c.e.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "t", ClusterID: "c",
 		Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0"}}}
 	c.claim = corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data-a-1", UID: "claim",
@@ -66,6 +66,7 @@ func (c *claimed) settle(t *testing.T) (owners []types.UID, deleted bool) {
 	}
 	live := c.e.DeepCopy()
 	if c.live != nil {
+		live.ResourceVersion = "8"
 		c.live(live)
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(&c.claim, live).WithInterceptorFuncs(interceptor.Funcs{
@@ -144,8 +145,13 @@ func TestOnlyClaimsOfRemovedMembersAreDeleted(t *testing.T) {
 		{"the API server has Retain by now", func(c *claimed) {
 			c.live = func(live *databasev1alpha1.EtcdCluster) { live.Spec.Storage.Retention = databasev1alpha1.EtcdRetain }
 		}, false},
+		{"the API server has another record by now", func(c *claimed) {
+			c.live = func(live *databasev1alpha1.EtcdCluster) {
+				live.Status.Membership.Members = append(live.Status.Membership.Members, databasev1alpha1.EtcdRecordedMember{Name: "a-1"})
+			}
+		}, false},
 		{"the API server has another EtcdCluster of the name by now", func(c *claimed) {
-			c.live = func(live *databasev1alpha1.EtcdCluster) { live.UID = "another" }
+			c.live = func(live *databasev1alpha1.EtcdCluster) { live.UID, live.ResourceVersion = "another", "7" }
 		}, false},
 		{"nothing may be written", func(c *claimed) { c.lost = &membership.Step{} }, false},
 	} {

@@ -37,14 +37,7 @@ func (a *apiEffects) Save(ctx context.Context) error {
 }
 
 func (a *apiEffects) CheckUnchanged(ctx context.Context) error {
-	live := &cachev1alpha1.Redis{}
-	if err := a.pass.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(a.pass.Redis), live); err != nil {
-		return fmt.Errorf("reading the object: %w", err)
-	}
-	if live.UID != a.pass.Redis.UID || live.ResourceVersion != a.pass.Redis.ResourceVersion {
-		return a.conflictError("the cache is behind")
-	}
-	return nil
+	return a.pass.CheckUnchanged(ctx, a.pass.Redis)
 }
 
 func (a *apiEffects) CheckStamps(ctx context.Context) error {

@@ -26,7 +26,8 @@ func TestUnchanged(t *testing.T) {
 	stored := &cachev1alpha1.Redis{}
 	stored.Namespace, stored.Name, stored.UID, stored.ResourceVersion = "ns", "a", "one", "7"
 	r := &Reconciler{}
-	r.APIReader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored).Build()
+	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored).Build()
+	r.Client, r.APIReader = api, api
 
 	for reason, change := range map[string]func(*cachev1alpha1.Redis){
 		"it was written since":      func(r *cachev1alpha1.Redis) { r.ResourceVersion = "6" },
@@ -42,7 +43,7 @@ func TestUnchanged(t *testing.T) {
 	}
 	p := r.newPass(stored.DeepCopy(), nil)
 	p.Redis.Name = "b"
-	if err := p.effects.CheckUnchanged(t.Context()); !apierrors.IsNotFound(err) {
+	if err := p.effects.CheckUnchanged(t.Context()); !apierrors.IsConflict(err) {
 		t.Errorf("it is gone: %v", err)
 	}
 }
@@ -66,7 +67,8 @@ func TestASaveThatWritesNothingAsks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			seen := redis.DeepCopy()
 			p := (&Reconciler{}).newPass(seen, func(context.Context) error { seen.ResourceVersion = row.written; return nil })
-			p.APIReader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(redis.DeepCopy()).Build()
+			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(redis.DeepCopy()).Build()
+			p.Client, p.APIReader = api, api
 			p.Redis.ResourceVersion = row.version
 			if err := p.effects.Save(t.Context()); apierrors.IsConflict(err) != row.stale || !row.stale && err != nil {
 				t.Error(err)

@@ -23,7 +23,7 @@ func (p *pass) growVolumes(ctx context.Context) error {
 		p.Volumes[name] = topology.Volume{Stamp: p.Volumes[name].Stamp, Claim: claim}
 	}
 	if made, ok := volumes.MadeFor(p.Set); ok && err == nil && p.Situation().HaveOutgrown(made) {
-		err = errors.Join(err, p.OrphanPods(ctx, p.Set))
+		err = errors.Join(err, p.OrphanPods(ctx, p.Redis, p.Set))
 	}
 	return err
 }

@@ -36,6 +36,9 @@ func (p *pass) applyRouteOnly(ctx context.Context) (led bool, err error) {
 		return false, nil
 	}
 	if before := service.DeepCopy(); service.Spec.Selector[children.LabelPod] != p.Redis.Status.Master {
+		if err := p.Confirm(ctx, p.Redis); err != nil { // an older record leads to a former master
+			return false, err
+		}
 		service.Spec.Selector[children.LabelPod] = p.Redis.Status.Master
 		patch := ctrlclient.MergeFromWithOptions(before, ctrlclient.MergeFromWithOptimisticLock{})
 		if err := p.Patch(ctx, &service, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {

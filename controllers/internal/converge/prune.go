@@ -45,7 +45,7 @@ func controllerUID(obj client.Object) []string {
 	return nil
 }
 
-// prune deletes owned children that are not desired, each only in the version that was seen.
+// prune deletes owned children that are not desired, each only in the version that was seen, and only if the owner is confirmed.
 func (c *Converger) prune(ctx context.Context, owner Object, desired []Child) error {
 	undesired, err := c.undesiredChildren(ctx, owner, childKeys(desired))
 	errs := []error{err}
@@ -135,6 +135,9 @@ func (c *Converger) deleteChild(ctx context.Context, owner Object, key string, c
 	ownerKey, gone := client.ObjectKeyFromObject(owner), lastWrite{version: child.GetResourceVersion(), hash: deletedHash}
 	if c.lastWrites.get(ownerKey, key) == gone {
 		return nil
+	}
+	if err := c.Confirm(ctx, owner); err != nil {
+		return err
 	}
 	err := client.IgnoreNotFound(c.Delete(ctx, child, client.Preconditions{
 		UID:             ptr.To(child.GetUID()),

@@ -64,10 +64,11 @@ type Converger struct {
 	// or being deleted.
 	Finalize func(ctx context.Context, key types.NamespacedName) error
 
-	lastWrites lastWrites
-	secrets    ownSecrets
-	refusals   Memory[podRefusal]
-	watchers   watchers
+	lastWrites    lastWrites
+	confirmations Memory[confirmation]
+	secrets       ownSecrets
+	refusals      Memory[podRefusal]
+	watchers      watchers
 }
 
 // Reconcile runs one pass; see the package's contract.
@@ -88,6 +89,7 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 		return c.reconcileStale(ctx, req.NamespacedName, obj)
 	}
 	c.lastWrites.noteSeen(req.NamespacedName, ownerItself)
+	c.confirmations.Forget(req.NamespacedName) // what an earlier pass was told may be outdated
 	pass.setObject(obj)
 
 	base := obj.DeepCopyObject().(T)
@@ -103,6 +105,7 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 			return fmt.Errorf("saving the status: %w", err)
 		}
 		c.lastWrites.noteWrite(req.NamespacedName, ownerItself, lastWrite{version: obj.GetResourceVersion()})
+		c.noteSaved(obj)
 		c.emitEvents(obj, *base.GetConditions())
 		base = obj.DeepCopyObject().(T)
 		return nil
@@ -158,6 +161,7 @@ func (c *Converger) reconcileStale(ctx context.Context, key types.NamespacedName
 // forget drops what is known of an object's last writes.
 func (c *Converger) forget(key types.NamespacedName) {
 	c.lastWrites.forget(key)
+	c.confirmations.Forget(key)
 	c.secrets.objects.Forget(key)
 	c.refusals.Forget(key)
 }

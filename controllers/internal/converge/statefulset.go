@@ -34,7 +34,10 @@ func IsOutdated(pod *corev1.Pod, set *appsv1.StatefulSet) bool {
 }
 
 // OrphanPods deletes the StatefulSet and leaves its pods running. The next pass makes it again, and it adopts them.
-func (c *Converger) OrphanPods(ctx context.Context, set *appsv1.StatefulSet) error {
+func (c *Converger) OrphanPods(ctx context.Context, owner Object, set *appsv1.StatefulSet) error {
+	if err := c.Confirm(ctx, owner); err != nil {
+		return err
+	}
 	err := c.Delete(ctx, set, client.Preconditions{UID: &set.UID, ResourceVersion: &set.ResourceVersion},
 		client.PropagationPolicy(metav1.DeletePropagationOrphan))
 	if client.IgnoreNotFound(err) != nil {

@@ -59,6 +59,11 @@ func (f *Fleet) Act(ctx context.Context, s membership.Step) error {
 	if !ok {
 		return fmt.Errorf("no act is known for %q", s.Do)
 	}
+	if s.TakesAway() {
+		if err := f.Effects.Confirm(ctx); err != nil {
+			return err
+		}
+	}
 	return act(f, ctx, s)
 }
 

@@ -15,6 +15,7 @@ type savedEffects struct{ Effects }
 
 func (savedEffects) ConfirmRequest(context.Context, types.UID) error { return nil }
 func (savedEffects) Save(context.Context) error                      { return nil }
+func (savedEffects) Confirm(context.Context) error                   { return nil }
 func (savedEffects) NewID() string                                   { return "id" }
 
 // Other data has other users, with other passwords: who may log in is looked at again, intruders included.

@@ -17,6 +17,8 @@ type Effects interface {
 	// Save writes the object's status, if no one has changed the object since it was read, and leaves the server's answer in
 	// the object.
 	Save(ctx context.Context) error
+	// Confirm returns nil if the object is as the API server has it.
+	Confirm(ctx context.Context) error
 	// DeletePod deletes exactly the pod that was looked at; asSeen, only if nothing about it has changed since, else it returns
 	// ErrPodChanged.
 	DeletePod(ctx context.Context, name string, asSeen bool) error

@@ -58,6 +58,13 @@ func (m *modelEffects) Save(context.Context) error {
 	})
 }
 
+func (m *modelEffects) Confirm(context.Context) error {
+	if m.version != m.Version {
+		return errors.New("the object has changed")
+	}
+	return nil
+}
+
 func (m *modelEffects) NewID() string { return fmt.Sprintf("i%d", m.newID()) }
 
 func (m *modelEffects) DeletePod(_ context.Context, name string, asSeen bool) error {

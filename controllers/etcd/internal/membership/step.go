@@ -67,5 +67,8 @@ func (s Step) Acts() bool { return s.Do.acts() }
 // RemovesPod reports whether a pod goes by the step.
 func (s Step) RemovesPod() bool { return verbs[s.Do].removesPod }
 
+// TakesAway reports whether the step removes something before it saves the record, so that the record must be confirmed first.
+func (s Step) TakesAway() bool { return verbs[s.Do].takesAway }
+
 // Changes reports whether the step changes what is decided next, so that another pass is due at once.
 func (s Step) Changes() bool { return verbs[s.Do].changes }

@@ -65,6 +65,8 @@ type traits struct {
 	changes bool
 	// removesPod says that a pod goes by the step.
 	removesPod bool
+	// takesAway says that it removes something that is there, and does so, at least at times, before it saves the record.
+	takesAway bool
 }
 
 // verbs has a row for each verb.
@@ -79,11 +81,11 @@ var verbs = map[Verb]traits{
 	WithdrawChange:      {phrase: "withdrawing the change of", isRollout: true, changes: true},
 	ForgetMember:        {phrase: "taking off the record", isRollout: true, changes: true},
 	AddMember:           {phrase: "adding", isRollout: true, changes: true},
-	RemoveMember:        {phrase: "removing", isRollout: true, changes: true},
+	RemoveMember:        {phrase: "removing", isRollout: true, changes: true, takesAway: true},
 	PromoteMember:       {phrase: "making a voter of", isRollout: true, changes: true},
 	MoveLeader:          {phrase: "moving the lead from", changes: true},
-	DeletePod:           {phrase: "deleting the pod of", isRollout: true, removesPod: true},
-	EvictPod:            {phrase: "evicting the pod of", isRollout: true, removesPod: true},
+	DeletePod:           {phrase: "deleting the pod of", isRollout: true, removesPod: true, takesAway: true},
+	EvictPod:            {phrase: "evicting the pod of", isRollout: true, removesPod: true, takesAway: true},
 	SetVersion:          {phrase: "making pods", isRollout: true, changes: true},
 	Compact:             {phrase: "compacting old revisions at", changes: true},
 	Defragment:          {phrase: "defragmenting", changes: true},
@@ -91,15 +93,15 @@ var verbs = map[Verb]traits{
 	Recover:             {phrase: "recovering from the data of", isRollout: true, changes: true},
 	EndRecovery:         {phrase: "ending the recovery of", isRollout: true, changes: true},
 	CreateFetchPod:      {phrase: "fetching the backup", isRollout: true},
-	DeleteFetchPod:      {phrase: "deleting the pod of the backup", isRollout: true},
+	DeleteFetchPod:      {phrase: "deleting the pod of the backup", isRollout: true, takesAway: true},
 	StartRestore:        {phrase: "starting the restore", isRollout: true, changes: true},
-	EndRestore:          {phrase: "ending the restore", isRollout: true, changes: true},
+	EndRestore:          {phrase: "ending the restore", isRollout: true, changes: true, takesAway: true},
 	CreateUpgradeBackup: {phrase: "making EtcdBackup", isRollout: true},
-	DeleteUpgradeBackup: {phrase: "deleting EtcdBackup"},
+	DeleteUpgradeBackup: {phrase: "deleting EtcdBackup", takesAway: true},
 	LimitLog:            {phrase: "marking old entries of the logs", isRollout: true, changes: true},
 	AddRole:             {phrase: "making", changes: true},
 	SetUser:             {phrase: "letting in user", changes: true},
-	DropUser:            {phrase: "deleting user", changes: true},
+	DropUser:            {phrase: "deleting user", changes: true, takesAway: true},
 	RequireLogin:        {phrase: "requiring a login", changes: true},
 	RecordLogin:         {phrase: "recording who may log in", changes: true},
 	WriteEntries:        {phrase: "writing entries to the logs", isRollout: true, changes: true},
