@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"net/http"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -76,5 +77,40 @@ var _ = Describe("Stale caches:", func() {
 		}
 		o.ReleaseWatches()
 		k.rest(ctx, obj)
+	})
+
+	forEachKind("change and delete nothing by an object older than the API server's", func(ctx SpecContext, k kind) {
+		if k.edit == nil {
+			return // its spec cannot change
+		}
+		namespace := k.newNamespace(ctx)
+		o := operate(namespace)
+		obj := k.create(ctx, namespace, k.edit)
+		waitForRest(o)
+		gvk, err := admin.GroupVersionKindFor(obj)
+		Expect(err).NotTo(HaveOccurred())
+		mapping, err := admin.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+		Expect(err).NotTo(HaveOccurred())
+		resource := mapping.Resource.Resource
+
+		o.HoldWatches(resource)
+		sample := k.sample()
+		update(ctx, obj, func(obj client.Object) { setSpec(obj, sample) })
+		newer := operate(namespace) // which sees the edit
+		k.rest(ctx, obj)
+		waitForRest(newer)
+		newer.stop()
+		touch(ctx, obj, 0)
+		Eventually(o.Calls).WithArguments(func(c fault.Call) bool {
+			return c.Verb == "get" && c.Resource == resource && c.Bare
+		}).ShouldNot(BeEmpty(), "it wants to change nothing")
+		Consistently(o.Calls).WithArguments(func(c fault.Call) bool {
+			return toChildren(c) && c.Verb != "create" && c.Code != http.StatusCreated && c.Code != http.StatusConflict
+		}).Should(BeEmpty())
+		want := versions(ctx, namespace)
+
+		o.ReleaseWatches()
+		waitForRest(o)
+		Expect(versions(ctx, namespace)).To(Equal(want))
 	})
 })
