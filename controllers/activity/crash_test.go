@@ -254,6 +254,34 @@ func TestStaleCache(t *testing.T) {
 	}
 }
 
+// By an older object an attempt may be one to stop to which its user has given more time by now.
+func TestAnOlderActivityStopsNothing(t *testing.T) {
+	w := newFakeCluster(t, 0)
+	w.submit(egov1.ActivitySpec{})
+	o := w.operator()
+	for range 2 { // its pod is created, and may start
+		o.sync()
+		w.must(o.reconcileOnce())
+	}
+	cancel := func(wanted bool) {
+		a := w.activity()
+		a.Spec.Cancel = wanted
+		w.must(w.server.Update(context.Background(), a))
+	}
+	isStopped := func() bool { return len(w.pods()) == 0 || !w.pods()[0].DeletionTimestamp.IsZero() }
+	cancel(true)
+	o.sync()
+	cancel(false)
+	if err := o.reconcileOnce(); err != nil || isStopped() {
+		t.Errorf("the pod is stopped: %t, error: %v", isStopped(), err)
+	}
+	cancel(true)
+	o.sync()
+	if err := o.reconcileOnce(); err != nil || !isStopped() {
+		t.Errorf("by the newest object the pod is stopped: %t, error: %v", isStopped(), err)
+	}
+}
+
 // TestStranger checks that the operator leaves alone a pod of our name that somebody else
 // made, and continues when it is gone.
 func TestStranger(t *testing.T) {

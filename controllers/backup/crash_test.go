@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -204,6 +205,31 @@ func TestStaleCache(t *testing.T) {
 		old.cache.pods = w.pods()
 	}
 	equal(t, "stale", w.versions(), at)
+}
+
+// A pod deletes the backups that the spec of its object does not keep: an older one may keep fewer.
+func TestAnOlderBackupMakesNoPod(t *testing.T) {
+	w := newFakeCluster(t, hangs)
+	w.must(w.server.Create(context.Background(), newBackup()))
+	o := w.operator()
+	o.intercept = func(call string, do func() error) error {
+		if strings.HasPrefix(call, "create ") {
+			return errors.New("no reply")
+		}
+		return do()
+	}
+	_, _ = o.pass() // it saves the attempt
+	o = w.operator()
+	b := w.backup()
+	b.Labels = map[string]string{"edited": "since"}
+	w.must(w.server.Update(context.Background(), b))
+	if _, err := o.pass(); err != nil || len(w.pods()) != 0 || b.Status.Run == nil {
+		t.Errorf("%d pods, run %v, error: %v", len(w.pods()), b.Status.Run, err)
+	}
+	o.sync()
+	if _, err := o.pass(); err != nil || len(w.pods()) != 1 {
+		t.Errorf("by the newest object %d pods, error: %v", len(w.pods()), err)
+	}
 }
 
 // TestQuiet : nothing is sent at rest.

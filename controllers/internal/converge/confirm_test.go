@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -87,11 +87,15 @@ func (w *world) pass(t *testing.T, do func(*owner, SaveStatus) error) (ctrl.Resu
 	t.Helper()
 	key := client.ObjectKey{Namespace: "n", Name: "a"}
 	return Reconcile(t.Context(), &w.Converger, ctrl.Request{NamespacedName: key}, &owner{},
-		func(_ context.Context, o *owner, save SaveStatus) (ctrl.Result, error) { return ctrl.Result{}, do(o, save) })
+		func(_ context.Context, o *owner, save SaveStatus) (ctrl.Result, error) {
+			return ctrl.Result{}, do(o, save)
+		})
 }
 
 func TestWhatTakesAwayIsConfirmedOnce(t *testing.T) {
-	set := func(name string) Child { return appsv1ac.StatefulSet(name, "n").WithSpec(appsv1ac.StatefulSetSpec().WithReplicas(3)) }
+	set := func(name string) Child {
+		return appsv1ac.StatefulSet(name, "n").WithSpec(appsv1ac.StatefulSetSpec().WithReplicas(3))
+	}
 	for _, c := range []struct {
 		reason   string
 		live     string // version of the owner at the API server

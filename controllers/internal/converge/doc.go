@@ -26,5 +26,7 @@
 // a type that the cluster lacks is a condition, and is made once the type is there.
 //
 // The cache may lag behind our own writes. Reconcile does not act on an object older than our last write of it: the
-// event of that write brings the pass back.
+// event of that write brings the pass back. It may lag behind others' writes, too: what exists is changed or deleted only
+// once the API server has confirmed, in the same pass, that the object is the newest. Call Confirm before a kind's own
+// write that takes something away.
 package converge

@@ -1,12 +1,16 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 )
@@ -70,6 +74,26 @@ func TestEachVerbThatActsHasAnAct(t *testing.T) {
 	}
 	if len(acts) != len(acting) {
 		t.Errorf("%d acts for %d verbs", len(acts), len(acting))
+	}
+}
+
+// outdatedEffects are those of a pass whose object is older than the API server's. Any other effect is a panic.
+type outdatedEffects struct{ Effects }
+
+var errOutdated = errors.New("the cache is behind")
+
+func (outdatedEffects) Confirm(context.Context) error { return errOutdated }
+
+// By an older record a pod may be one to delete, or a member one to remove, that is wanted by now.
+func TestAnOlderRecordTakesNothingAway(t *testing.T) {
+	taking := []membership.Verb{membership.DeletePod, membership.EvictPod, membership.RemoveMember, membership.DropUser,
+		membership.DeleteFetchPod, membership.EndRestore, membership.DeleteUpgradeBackup}
+	for _, verb := range taking {
+		f := &Fleet{Cluster: &databasev1alpha1.EtcdCluster{}, Effects: outdatedEffects{}}
+		ctx := logr.NewContext(t.Context(), logr.Discard())
+		if err := f.Act(ctx, membership.Step{Do: verb, Member: "a-2"}); !errors.Is(err, errOutdated) {
+			t.Errorf("%s: %v", verb, err)
+		}
 	}
 }
 
