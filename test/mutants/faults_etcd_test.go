@@ -156,7 +156,7 @@ var memberships = []mutant{
 		"TestWhatTakesAwayIsConfirmedOnce/what is missing is created without a question; an older owner deletes nothing"},
 	{"an answer to an earlier pass confirms", "../internal/converge/reconcile.go",
 		"c.confirmations.Forget(req.NamespacedName)", "",
-		"TestEachPassConfirmsAnew"},
+		"TestEachPassAsksItself"},
 	{"the StatefulSet stays the owner of claims", "../internal/volumes/retention.go",
 		`owner.Kind == "StatefulSet" &&`, `owner.Kind == "ReplicaSet" &&`,
 		"TestRetentionOfAClaim/Delete takes it from the StatefulSet"},

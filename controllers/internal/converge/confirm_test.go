@@ -136,7 +136,7 @@ func TestWhatTakesAwayIsConfirmedOnce(t *testing.T) {
 }
 
 // The next pass may have another object, although its version is the same: the answer to an earlier one does not count.
-func TestEachPassConfirmsAnew(t *testing.T) {
+func TestEachPassAsksItself(t *testing.T) {
 	w := newWorld(t, "9")
 	for pass := 1; pass <= 2; pass++ {
 		if _, err := w.pass(t, func(o *owner, _ SaveStatus) error { return w.Confirm(t.Context(), o) }); err != nil || w.asked != pass {

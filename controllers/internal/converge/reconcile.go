@@ -89,7 +89,7 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 		return c.reconcileStale(ctx, req.NamespacedName, obj)
 	}
 	c.lastWrites.noteSeen(req.NamespacedName, ownerItself)
-	c.confirmations.Forget(req.NamespacedName) // what an earlier pass was told may be outdated
+	c.confirmations.Forget(req.NamespacedName) // an earlier answer may be outdated
 	pass.setObject(obj)
 
 	base := obj.DeepCopyObject().(T)
