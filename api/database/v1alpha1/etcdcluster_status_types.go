@@ -35,6 +35,17 @@ type EtcdMembership struct {
 	// +listType=atomic
 	FormerDataIDs []string `json:"formerDataIDs,omitempty"`
 
+	// keptDataIDs are data directories of members that a human has allowed to give up: they are kept on their volumes, next to
+	// those of later members. The last 32 are named.
+	// +optional
+	// +listType=atomic
+	KeptDataIDs []string `json:"keptDataIDs,omitempty"`
+
+	// namesAllData is true while this record names all data directories that members of this EtcdCluster have made. A volume with
+	// the data of another cluster can be recognized only then.
+	// +optional
+	NamesAllData bool `json:"namesAllData,omitempty"`
+
 	// restore is the backup that the first member starts with, until it was seen to run.
 	// +optional
 	Restore *EtcdMembershipRestore `json:"restore,omitempty"`
@@ -124,7 +135,7 @@ type EtcdRecovery struct {
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
 	// lost are the members that were given up. What their volumes hold is kept next to the data of the members that are made
-	// on them: it is in the folders whose names are not in status.membership.
+	// on them: it is in the folders that status.membership.keptDataIDs names.
 	// +listType=atomic
 	Lost []string `json:"lost"`
 }

@@ -40,15 +40,16 @@ func ReadPod(pod *corev1.Pod, set *appsv1.StatefulSet) membership.Pod {
 		if ended != nil && !ptr.Deref(c.Started, false) && ended.ExitCode == launcher.ExitDataLost {
 			p.LostData, _ = strings.CutPrefix(ended.Message, launcher.DataLost)
 		}
-		p.Unusable = unusableBackup(c, ended)
+		p.Unusable = refusal(c, ended, launcher.ExitUnusable, launcher.Unusable)
+		p.Foreign = refusal(c, ended, launcher.ExitForeign, launcher.Foreign)
 	}
 	return p
 }
 
-// unusableBackup says why a member could not start with the backup that its permit names, until it has started.
-func unusableBackup(c corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) string {
-	if ended == nil || ptr.Deref(c.Started, false) || ended.ExitCode != launcher.ExitUnusable {
+// refusal is what a launcher that has ended with that exit code has said after that prefix, until a server has started.
+func refusal(c corev1.ContainerStatus, ended *corev1.ContainerStateTerminated, code int32, prefix string) string {
+	if ended == nil || ptr.Deref(c.Started, false) || ended.ExitCode != code {
 		return ""
 	}
-	return cmp.Or(untrusted.Sanitize(strings.TrimPrefix(ended.Message, launcher.Unusable)), "it does not say why")
+	return cmp.Or(untrusted.Sanitize(strings.TrimPrefix(ended.Message, prefix)), "it does not say which")
 }

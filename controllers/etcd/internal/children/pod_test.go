@@ -71,23 +71,30 @@ func TestAPodFailsOnceKubernetesReportsWhy(t *testing.T) {
 	}
 }
 
-func TestAMemberSaysWhyItCannotStartWithTheBackup(t *testing.T) {
+func TestAMemberSaysWhyItDoesNotStart(t *testing.T) {
 	started := true
 	ended := &corev1.ContainerStateTerminated{ExitCode: launcher.ExitUnusable, Message: launcher.Unusable + "no room"}
+	foreign := &corev1.ContainerStateTerminated{ExitCode: launcher.ExitForeign, Message: launcher.Foreign + "x"}
 	for _, c := range []struct {
 		name   string
 		status corev1.ContainerStatus
 		ended  *corev1.ContainerStateTerminated
 		want   string
+		// foreign is what it says of the data of another cluster.
+		foreign string
 	}{
-		{"why", corev1.ContainerStatus{}, ended, "no room"},
-		{"nothing once it has started", corev1.ContainerStatus{Started: &started}, ended, ""},
-		{"nothing if it ended otherwise", corev1.ContainerStatus{}, &corev1.ContainerStateTerminated{ExitCode: launcher.ExitDataLost}, ""},
-		{"nothing if it has not ended", corev1.ContainerStatus{}, nil, ""},
+		{"why", corev1.ContainerStatus{}, ended, "no room", ""},
+		{"nothing once it has started", corev1.ContainerStatus{Started: &started}, ended, "", ""},
+		{"nothing if it ended otherwise", corev1.ContainerStatus{}, &corev1.ContainerStateTerminated{ExitCode: launcher.ExitDataLost}, "", ""},
+		{"nothing if it has not ended", corev1.ContainerStatus{}, nil, "", ""},
+		{"whose data is there", corev1.ContainerStatus{}, foreign, "", "x"},
+		{"nothing of it once it has started", corev1.ContainerStatus{Started: &started}, foreign, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := unusableBackup(c.status, c.ended); got != c.want {
-				t.Errorf("got %q", got)
+			c.status.Name, c.status.State.Terminated = config.AppName, c.ended
+			pod := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{c.status}}}
+			if got := ReadPod(pod, &appsv1.StatefulSet{}); got.Unusable != c.want || got.Foreign != c.foreign {
+				t.Errorf("got %q, %q", got.Unusable, got.Foreign)
 			}
 		})
 	}

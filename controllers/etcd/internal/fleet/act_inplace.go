@@ -25,7 +25,8 @@ func (f *Fleet) doStartRestore(ctx context.Context, s membership.Step) error {
 		restore.KeptDataIDs = append(restore.KeptDataIDs, member.DataID)
 	}
 	f.Cluster.Status.Membership = &databasev1alpha1.EtcdMembership{
-		Token: f.Effects.NewID(), InitialVersion: f.Cluster.Status.TargetVersion, FormerDataIDs: before.FormerDataIDs, Restore: restore,
+		Token: f.Effects.NewID(), InitialVersion: f.Cluster.Status.TargetVersion, Restore: restore,
+		FormerDataIDs: before.FormerDataIDs, KeptDataIDs: before.KeptDataIDs, NamesAllData: before.NamesAllData,
 		Members: []databasev1alpha1.EtcdRecordedMember{{Name: f.Spec.MemberName(0), DataID: f.Effects.NewID()}},
 	}
 	f.Cluster.Status.CompactedRevision = 0 // of other data

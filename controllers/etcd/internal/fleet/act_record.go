@@ -33,10 +33,16 @@ func (f *Fleet) recordLogLimit(membership.Step) {
 }
 
 func (f *Fleet) recordForming(s membership.Step) {
-	record := &databasev1alpha1.EtcdMembership{Token: f.Effects.NewID(), InitialVersion: s.Version, Restore: s.Restore}
-	for _, name := range s.Lost { // whose places on their volumes are needed
-		m, _ := f.Find(name)
-		record.FormerDataIDs = append(record.FormerDataIDs, m.Record.DataID)
+	record := &databasev1alpha1.EtcdMembership{Token: f.Effects.NewID(), InitialVersion: s.Version, Restore: s.Restore, NamesAllData: true}
+	if before := f.Cluster.Status.Membership; before != nil {
+		record.FormerDataIDs, record.KeptDataIDs, record.NamesAllData = before.FormerDataIDs, before.KeptDataIDs, before.NamesAllData
+		for _, member := range before.Members {
+			note := noteKept
+			if slices.Contains(s.Lost, member.Name) { // whose places on their volumes are needed
+				note = noteFormer
+			}
+			note(record, member.DataID)
+		}
 	}
 	for _, name := range f.Situation().FormingMembers() {
 		record.Members = append(record.Members, databasev1alpha1.EtcdRecordedMember{Name: name, DataID: f.Effects.NewID()})
@@ -69,6 +75,7 @@ func (f *Fleet) recordAsItRuns(s membership.Step) {
 	if c := record.Change; c != nil && c.Name == name {
 		record.Change = nil
 	}
+	record.NamesAllData = false // it is older than what runs
 }
 
 // recordRecovery leaves only that member in the record from whose data the cluster continues.
@@ -77,6 +84,11 @@ func (f *Fleet) recordRecovery(s membership.Step) {
 	survivor := *m.Record
 	survivor.Ran = true // it answers, so its data is there, and must stay there
 	record := f.Cluster.Status.Membership
+	for _, member := range record.Members {
+		if member.Name != s.Member {
+			noteKept(record, member.DataID)
+		}
+	}
 	record.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRecover, Name: s.Member, Recovery: f.Effects.NewID()}
 	record.Members = []databasev1alpha1.EtcdRecordedMember{survivor}
 	f.Cluster.Status.CompactedRevision = 0 // the revision may go back
@@ -85,7 +97,7 @@ func (f *Fleet) recordRecovery(s membership.Step) {
 	}
 }
 
-// maxFormer bounds how many data directories of former members are remembered. A volume has those of one place alone.
+// maxFormer bounds how many data directories of former members are remembered, and how many of those that are kept.
 const maxFormer = 32
 
 // forget takes a member off the record. What it leaves on its volume is dropped by the next member there.
@@ -100,8 +112,20 @@ func forget(record *databasev1alpha1.EtcdMembership, name string) {
 
 // noteFormer remembers data directories that the next members on these volumes drop.
 func noteFormer(record *databasev1alpha1.EtcdMembership, dataIDs ...string) {
-	record.FormerDataIDs = append(record.FormerDataIDs, dataIDs...)
-	record.FormerDataIDs = record.FormerDataIDs[max(0, len(record.FormerDataIDs)-maxFormer):]
+	record.FormerDataIDs = remember(record, record.FormerDataIDs, dataIDs)
+}
+
+// noteKept remembers data directories that stay on their volumes, next to those of the next members.
+func noteKept(record *databasev1alpha1.EtcdMembership, dataIDs ...string) {
+	record.KeptDataIDs = remember(record, record.KeptDataIDs, dataIDs)
+}
+
+// remember appends data directories to those that the record names. With the first that is forgotten, it does not name all any more.
+func remember(record *databasev1alpha1.EtcdMembership, named, dataIDs []string) []string {
+	named = append(slices.Clone(named), dataIDs...)
+	forgotten := max(0, len(named)-maxFormer)
+	record.NamesAllData = record.NamesAllData && forgotten == 0
+	return named[forgotten:]
 }
 
 // addMember keeps the record sorted.

@@ -89,6 +89,8 @@ func Main(args []string, at Paths) int {
 		code, message = ExitDataLost, DataLost+err.Error()
 	} else if errors.As(err, new(unusableError)) {
 		code, message = ExitUnusable, Unusable+err.Error()
+	} else if errors.As(err, new(foreignError)) {
+		code, message = ExitForeign, Foreign+err.Error()
 	}
 	_, _ = io.WriteString(os.Stderr, message+"\n")
 	if log, err := os.OpenFile(at.Log, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
@@ -168,8 +170,8 @@ func awaitPermit(file, pod string) (Permit, error) {
 }
 
 // checkData returns a dataLostError if a member that started before does not find its data: its volume was replaced or emptied.
-// Starting again under its ID would break the promises that it made with that data. A fresh member gets an empty directory. While
-// that directory is there, the volume is the same. The directories of former members that the permit names are deleted before that
+// Starting again under its ID would break the promises that it made with that data. A fresh member gets an empty directory, unless the
+// volume has another cluster's data. While that directory is there, the volume is the same. The directories of former members that the permit names are deleted before that
 // one is made, and when a member continues with its log.
 func checkData(permit Permit, at Paths) error {
 	directory, startMark := at.Data+"/"+permit.Data, at.Program+"/began-"+permit.Data // the latter in the pod, not on the volume
@@ -186,6 +188,9 @@ func checkData(permit Permit, at Paths) error {
 	}
 	if _, err := os.Stat(startMark); err == nil || !permit.Fresh || permit.Ran {
 		return dataLostError(permit.Data)
+	}
+	if err := checkForeign(permit, at.Data); err != nil {
+		return err
 	}
 	if err := dropFormer(permit, at); err != nil {
 		return err

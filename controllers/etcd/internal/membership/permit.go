@@ -2,6 +2,7 @@ package membership
 
 import (
 	"encoding/json"
+	"slices"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
@@ -18,13 +19,27 @@ func (s Situation) Permit(m Member) string {
 	permit := launcher.Permit{
 		Pod: string(m.Pod.UID), Data: m.Record.DataID, Fresh: m.Record.StartedBy == m.Pod.UID, Ran: m.Record.Ran, Force: s.recovery(),
 		Drop: s.Status.Membership.FormerDataIDs, State: launcher.StateNew, Token: s.Status.Membership.Token,
-		InitialCluster: s.initialCluster(*m.Record), Restore: s.restoreOf(m.Record),
+		InitialCluster: s.initialCluster(*m.Record), Restore: s.restoreOf(m.Record), Known: s.knownData(*m.Record),
 	}
 	if m.Record.Joined {
 		permit.State, permit.MemberID = launcher.StateExisting, m.Record.ID
 	}
 	text, _ := json.Marshal(permit) // of texts there is no error
 	return string(text)
+}
+
+// knownData are all data directories that this EtcdCluster may have on the volume of a member; none if the record does not name them
+// all. It has another member's nowhere: somebody has mixed up the volumes.
+func (s Situation) knownData(of databasev1alpha1.EtcdRecordedMember) []string {
+	record := s.Status.Membership
+	if !record.NamesAllData {
+		return nil
+	}
+	known := slices.Concat([]string{of.DataID}, record.FormerDataIDs, record.KeptDataIDs)
+	if record.Restore != nil {
+		known = append(known, record.Restore.KeptDataIDs...)
+	}
+	return known
 }
 
 // MissingPermits are the permits that pods lack, by the pod's name. A pod whose server answers needs none, as etcd goes by its log

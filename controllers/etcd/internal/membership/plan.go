@@ -55,6 +55,7 @@ func (s Situation) Plan() Step {
 		s.replaceCorrupt,            // data that differs stops all writes
 		s.disarmFormer,              // the alarm of a removed member stops all writes, too
 		s.removeUnwellSurplus,       // a member that is not wanted must hold up nothing
+		s.blockOnForeignData,        // before waitForMembers: a human must say what becomes of it
 		s.waitForMembers,            // nothing below is done while a member does not answer
 		s.promoteLearners,           // a learner adds nothing to the majority yet
 		s.freeSpace,                 // a quota that is exceeded stops all writes

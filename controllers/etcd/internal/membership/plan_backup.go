@@ -109,6 +109,9 @@ func (s Situation) serveBackup() (Step, bool) {
 	if m := first[0]; m.Pod.Unusable != "" {
 		return s.unusable(s.Source(), fmt.Sprintf("%s cannot start with %s: %s", m.Name, s.restored().Item, m.Pod.Unusable)), true
 	}
+	if next, ok := s.blockOnForeignData(); ok {
+		return next, true
+	}
 	return Step{Do: Wait, RequeueAfter: ShortRequeue, Message: fmt.Sprintf("waiting for %s to start with backup %s%s",
 		first[0].Name, s.restored().Item, s.laterEdits())}, true
 }

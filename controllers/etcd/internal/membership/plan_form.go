@@ -81,6 +81,9 @@ func (s Situation) recordIDs() (Step, bool) {
 	if stuck := s.stuck(); len(stuck) > 0 {
 		return s.blockOnStuck(stuck), true
 	}
+	if next, ok := s.blockOnForeignData(); ok {
+		return next, true
+	}
 	message := "waiting for the members to form the cluster"
 	if lost := s.Where(s.hasLostData); len(lost) > 0 {
 		message += "; " + strings.Join(NamesOf(lost), ", ") + " has lost its data, and is replaced then"

@@ -38,6 +38,8 @@ func (m Member) sees() string {
 		return "pod " + m.Name + " is being deleted"
 	case m.Pod.LostData != "":
 		return m.Name + " does not find its data"
+	case m.Pod.Foreign != "":
+		return m.Name + " finds the data of another cluster"
 	case !m.Pod.HasRun:
 		return "the container of pod " + m.Name + " has not started"
 	case m.Pod.Stopped:

@@ -68,6 +68,7 @@ type Pod struct {
 	LostData   string // data directory that its permit names, and that it has not found
 	VolumeSize int64  // of its volume, in bytes; 0 if it is not known
 	Unusable   string // why it could not start with the backup that its permit names
+	Foreign    string // data of another cluster, next to which it has not started
 	Ready      bool   // the kubelet's probe finds that it answers reads, and is no learner
 	HasRun     bool   // its container has been started
 	// NeverRan: it is proven that its container was never started. HasRun false alone may be a node's silence.

@@ -1,0 +1,64 @@
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+const (
+	// ExitForeign is the exit code of a first start on a volume that has the log of another cluster.
+	ExitForeign = 122
+	// Foreign is the termination message of such a start, before the names of the directories.
+	Foreign = "mainstay: the volume has the data of another cluster: "
+
+	// maxForeign is how many directories are named.
+	maxForeign = 5
+	// lostAndFound is a directory of the file system, which only root can read.
+	lostAndFound = "lost+found"
+)
+
+// foreignError names the directories.
+type foreignError string
+
+func (f foreignError) Error() string { return string(f) }
+
+// checkForeign returns a foreignError if a member that starts without data would start next to the log of another cluster: somebody
+// has bound a retained volume to its claim, and an empty cluster would hide what is there. An operator that does not know all
+// directories of its own cluster names none, and nothing is checked.
+func checkForeign(permit Permit, volume string) error {
+	if len(permit.Known) == 0 {
+		return nil
+	}
+	entries, err := os.ReadDir(volume)
+	if err != nil {
+		return err
+	}
+	var found []string
+	if isForeign(volume) { // of an etcd that had the volume for itself
+		found = append(found, "member")
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if entry.IsDir() && name != lostAndFound && !slices.Contains(permit.Known, name) && isForeign(volume+"/"+name) {
+			found = append(found, name)
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	if more := len(found) - maxForeign; more > 0 {
+		found = append(found[:maxForeign], fmt.Sprintf("%d more", more))
+	}
+	return foreignError(strings.Join(found, ", "))
+}
+
+// isForeign reports whether a directory has a log, or cannot be looked into: another user's etcd makes its own so that no one else can.
+func isForeign(directory string) bool {
+	has, err := hasLog(directory)
+	return has || err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+}

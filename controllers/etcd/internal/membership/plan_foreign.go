@@ -1,0 +1,25 @@
+package membership
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// blockOnForeignData asks a human while members do not start, as their volumes have the data of another cluster. Somebody has bound
+// retained volumes to their claims, and an empty cluster next to that data would hide it.
+func (s Situation) blockOnForeignData() (Step, bool) {
+	var found, names []string
+	for _, m := range s.recorded() {
+		if m.Pod.Foreign != "" && !m.View.IsOfServer() && !s.hasLostData(m) {
+			names, found = append(names, m.Name), append(found, fmt.Sprintf("%s (%s)", m.Name, m.Pod.Foreign))
+		}
+	}
+	return Step{Do: Block, Reason: commonv1.ReasonDataExists, RequeueAfter: time.Second, Message: fmt.Sprintf(
+		"the volumes of %s have the data of another cluster, in the directories in brackets: no member starts next to it, and nothing is "+
+			"deleted. If that data is needed, save it, or bind the volume to the claim that it had. Then delete these directories; "+
+			"or delete the PersistentVolumeClaims and the pods of %s, which are then made with new volumes",
+		strings.Join(found, ", "), strings.Join(names, ", "))}, len(found) > 0
+}
