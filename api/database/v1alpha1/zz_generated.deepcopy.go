@@ -439,6 +439,11 @@ func (in *EtcdMembership) DeepCopyInto(out *EtcdMembership) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.KeptDataIDs != nil {
+		in, out := &in.KeptDataIDs, &out.KeptDataIDs
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Restore != nil {
 		in, out := &in.Restore, &out.Restore
 		*out = new(EtcdMembershipRestore)
