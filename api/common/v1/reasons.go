@@ -185,7 +185,7 @@ const (
 	// ReasonBackupUnusable : the backup that an object is to start with cannot be fetched or loaded; the message says why, in the
 	// store's or the server's words. It is tried again.
 	ReasonBackupUnusable = "BackupUnusable"
-	// ReasonDataExists : there is data where a backup was to be loaded; nothing is overwritten.
+	// ReasonDataExists : there is data where a backup was to be loaded, or a member to start without data; nothing is overwritten.
 	ReasonDataExists = "DataExists"
 	// ReasonRestoring : a backup is being loaded, or with an EtcdRestore the earlier members are stopped for it.
 	ReasonRestoring = "Restoring"

@@ -23,6 +23,7 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 	}{
 		{"three form a cluster, one crash", newModel(3, true), 0, 1, 60_000},
 		{"three form a cluster, one fault", newModel(3, true), 1, 0, 30_000},
+		{"three form on volumes of which two have the data of another cluster, one crash", onForeignVolumes(), 0, 1, 8_000},
 		{"two of three have lost their volumes before they were seen to form, one crash", lostWhileForming(), 0, 1, 1_500},
 		{"a cluster of three, one fault and one crash", formed(3, 3, true), 1, 1, 60_000},
 		{"a cluster of three without storage, one fault and one crash", formed(3, 3, false), 1, 1, 60_000},

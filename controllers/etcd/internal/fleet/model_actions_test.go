@@ -136,7 +136,7 @@ func actions() []action {
 	for i := range membership.MaxSize {
 		list = append(list, podActions(i)...)
 	}
-	return slices.Concat(list, backupActions(), upgradeActions(), specActions())
+	return slices.Concat(list, backupActions(), upgradeActions(), specActions(), foreignActions())
 }
 
 // podActions are those of the pod at one ordinal, its server and its volume.

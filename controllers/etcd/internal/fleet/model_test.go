@@ -81,14 +81,16 @@ type modelPod struct {
 	Broken  int    // what is wrong with the template that it was made from
 	Serves  bool   // it answers clients: it has seen a majority since it runs
 	Lost    string // data directory that it has not found
+	Foreign string // data of another cluster, next to which it has not started
 	Started string // data directory with which it started, empty
 	Outdate bool
 	Minor   int // that its server runs
 	Kills   int // of its server, for memory
 }
 
-// modelData is what a volume holds: the directory of one member.
+// modelData is what a volume holds: the directory of one member, and what is left there of others.
 type modelData struct {
+	Left   modelLeft
 	DataID string
 	ID     uint64 // the member that the data is of; 0 before it has met the others
 	Token  string // of the cluster that it is a member of
@@ -281,7 +283,7 @@ func (m *model) startServer(i int) error {
 	if ready, err := m.prepare(i); !ready || err != nil {
 		return err
 	}
-	p.Runs, p.Ran, p.Lost = true, true, ""
+	p.Runs, p.Ran, p.Lost, p.Foreign = true, true, "", ""
 	if permit.Force != "" {
 		if err := m.force(i, permit.Force); err != nil {
 			return err
@@ -320,7 +322,10 @@ func (m *model) checkData(i int, permit launcher.Permit) (bool, error) {
 		if err := m.checkDropped(i, permit); err != nil {
 			return false, err
 		}
-		*v, p.Started = modelData{DataID: permit.Data, Token: permit.Token}, permit.Data
+		if starts, err := m.checkForeign(i, permit); !starts || err != nil {
+			return false, err
+		}
+		*v, p.Started = modelData{DataID: permit.Data, Token: permit.Token, Left: v.leftAfter(permit)}, permit.Data
 		return true, nil
 	}
 	p.Lost = permit.Data

@@ -171,8 +171,8 @@ func awaitPermit(file, pod string) (Permit, error) {
 
 // checkData returns a dataLostError if a member that started before does not find its data: its volume was replaced or emptied.
 // Starting again under its ID would break the promises that it made with that data. A fresh member gets an empty directory, unless the
-// volume has another cluster's data. While that directory is there, the volume is the same. The directories of former members that the permit names are deleted before that
-// one is made, and when a member continues with its log.
+// volume has another cluster's data. While that directory is there, the volume is the same. The directories of former members that
+// the permit names are deleted before that one is made, and when a member continues with its log.
 func checkData(permit Permit, at Paths) error {
 	directory, startMark := at.Data+"/"+permit.Data, at.Program+"/began-"+permit.Data // the latter in the pod, not on the volume
 	switch _, err := os.Stat(directory); {
