@@ -136,7 +136,7 @@ func trimContainers(all []corev1.Container) []corev1.Container {
 
 func trimResources(all corev1.ResourceList) corev1.ResourceList {
 	kept := corev1.ResourceList{}
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
 		if quantity, has := all[name]; has {
 			kept[name] = quantity
 		}

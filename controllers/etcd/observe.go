@@ -54,6 +54,8 @@ func (o *object) podOf(pod *corev1.Pod) membership.Pod {
 	if claim := o.in.claims[pod.Name]; claim != nil {
 		p.ClaimUID, p.ClaimGoes = claim.UID, !claim.DeletionTimestamp.IsZero()
 		p.VolumeSize = parts.Bytes(*claim.Status.Capacity.Storage())
+	} else if o.cluster.Spec.Storage == nil {
+		p.VolumeSize = children.DiskOfPod(pod)
 	}
 	return p
 }

@@ -7,7 +7,6 @@ import (
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/etcdtoken"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
@@ -44,12 +43,10 @@ func arguments(in Inputs) []string {
 		"--peer-key-file=" + peersDir + "/" + corev1.TLSPrivateKeyKey,
 		"--peer-client-cert-file=" + peersDir + "/client.crt",
 		"--peer-client-key-file=" + peersDir + "/client.key",
-		fmt.Sprintf("--quota-backend-bytes=%d", in.Spec.Quota),
+		fmt.Sprintf("--quota-backend-bytes=%d", quotaOfPods(in)),
 	}
 	args = append(append(args, clientTLSArguments(in)...), authArguments(in)...)
-	if initial, _ := membership.ParseVersion(in.InitialVersion); in.Version.Minor == 6 && initial.Minor < 6 {
-		args = append(args, fmt.Sprintf("--snapshot-count=%d", membership.SnapshotCount))
-	}
+	args = append(args, snapshotArguments(in)...)
 	if in.Version.Minor == 5 {
 		args = append(args, "--experimental-compact-hash-check-enabled=true", "--experimental-corrupt-check-time="+corruptCheckTime)
 	} else {

@@ -65,7 +65,7 @@ func container(in Inputs) *corev1ac.ContainerApplyConfiguration {
 		// A pod may wait for its start for as long as it takes, and a member without a majority is not restarted for it.
 		WithStartupProbe(probe("/livez").WithPeriodSeconds(1).WithTimeoutSeconds(5).WithFailureThreshold(1 << 30)).
 		WithLivenessProbe(probe("/livez").WithPeriodSeconds(livenessPeriod).WithTimeoutSeconds(livenessPeriod).
-			WithFailureThreshold(livenessFailures(in.Spec.Quota))).
+			WithFailureThreshold(livenessFailures(quotaOfPods(in)))).
 		WithReadinessProbe(probe("/readyz").WithPeriodSeconds(2).WithTimeoutSeconds(5).WithFailureThreshold(2))
 }
 

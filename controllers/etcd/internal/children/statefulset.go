@@ -48,7 +48,7 @@ func statefulSet(in Inputs) *appsv1ac.StatefulSetApplyConfiguration {
 		WithSelector(parts.LabelSelector(config.AppName, in.Cluster.Name)).
 		WithTemplate(template)
 	if in.Cluster.Spec.Storage == nil {
-		template.Spec.WithVolumes(corev1ac.Volume().WithName(config.DataVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
+		template.Spec.WithVolumes(dataOnNode(in))
 	} else {
 		claim := parts.ClaimTemplate(config.AppName, in.Cluster.Name, config.DataVolume, in.Spec.VolumeSize,
 			in.Cluster.Spec.Storage.StorageClassName)

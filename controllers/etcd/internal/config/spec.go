@@ -2,6 +2,7 @@ package config
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
@@ -20,7 +21,7 @@ func Resolve(cluster *databasev1alpha1.EtcdCluster, set *appsv1.StatefulSet, def
 	if given.Storage != nil {
 		spec.VolumeSize = volumes.SizeOfNew(set, given.Storage.Size)
 	}
-	spec.Quota = quota(given, spec.VolumeSize)
+	spec.Quota, spec.QuotaError, spec.NodeDisk = quota(given, spec.VolumeSize), quotaError(given), nodeDisk(given)
 	if given.Defrag != nil {
 		spec.DefragThreshold = given.Defrag.Threshold
 	}
@@ -35,16 +36,49 @@ func Resolve(cluster *databasev1alpha1.EtcdCluster, set *appsv1.StatefulSet, def
 // maxDefaultQuota is the largest default of quota, in bytes. It is etcd's own default.
 const maxDefaultQuota = 2 << 30
 
-// quota leaves room on a volume of that size for a defragmentation, which writes all data again before it drops the old. One that
-// was asked for together with a larger volume waits for it.
+// quota leaves room on a volume of that size, or on the node's disk where that is bounded, for a defragmentation, which writes all data
+// again before it drops the old. One that was asked for together with a larger volume waits for it.
 func quota(given *databasev1alpha1.EtcdClusterSpec, volume resource.Quantity) int64 {
+	disk := nodeDisk(given)
+	most := max(membership.MinQuota, membership.QuotaOnDisk(disk))
 	switch asked := given.Quota; {
 	case asked != nil && given.Storage != nil:
 		return min(parts.Bytes(*asked), parts.Bytes(volume))
-	case asked != nil:
-		return parts.Bytes(*asked)
 	case given.Storage != nil:
 		return min(maxDefaultQuota, parts.Bytes(volume)/2)
+	case disk == 0:
+		return QuotaWithoutStorage(given)
+	case asked != nil:
+		return min(parts.Bytes(*asked), most)
+	}
+	return max(membership.MinQuota, min(maxDefaultQuota, most/2))
+}
+
+// QuotaWithoutStorage is the quota of a member without storage whose disk has no limit. Pods of parts.FormerDefaults have it in any case.
+func QuotaWithoutStorage(given *databasev1alpha1.EtcdClusterSpec) int64 {
+	if given.Quota != nil {
+		return parts.Bytes(*given.Quota)
 	}
 	return maxDefaultQuota
+}
+
+// nodeDisk is how much a member without storage may have on its node's disk by the spec, in bytes; 0 for no limit.
+func nodeDisk(given *databasev1alpha1.EtcdClusterSpec) int64 {
+	limit, limited := given.Resources.Limits[corev1.ResourceEphemeralStorage]
+	if given.Storage != nil || !limited {
+		return 0
+	}
+	return membership.DiskOfPod(max(1, parts.Bytes(limit)))
+}
+
+// quotaError says why pods have no room for the quota; empty if they do.
+func quotaError(given *databasev1alpha1.EtcdClusterSpec) string {
+	disk, asked := nodeDisk(given), int64(membership.MinQuota)
+	if given.Quota != nil {
+		asked = parts.Bytes(*given.Quota)
+	}
+	if disk == 0 || asked <= membership.QuotaOnDisk(disk) {
+		return ""
+	}
+	return membership.ExplainDisk(asked, disk)
 }

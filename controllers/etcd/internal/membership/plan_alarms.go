@@ -73,9 +73,9 @@ func (s Situation) freeSpace() (Step, bool) {
 	message := s.Fullest().Explain()
 	if crowded := s.Where(func(m Member) bool { return s.shrinksBelowQuota(m) && !m.hasRoomToDefragment() }); len(crowded) > 0 {
 		m := crowded[0]
-		message = fmt.Sprintf("%s is over its quota, writes are refused, and a defragmentation would end that: its volume has %d MiB, and %d "+
-			"MiB are needed, because the present file stays until the next one is complete: raise storage.size", m.Name, m.Pod.VolumeSize>>20,
-			m.roomToDefragment()>>20)
+		message = fmt.Sprintf("%s is over its quota, writes are refused, and a defragmentation would end that: its disk has %d MiB, and %d "+
+			"MiB are needed, because the present file stays until the next one is complete: raise %s", m.Name, m.Pod.VolumeSize>>20,
+			m.roomToDefragment()>>20, s.diskField())
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonNoSpace, RequeueAfter: CompactionPause, Message: message}, true
 }
@@ -91,7 +91,7 @@ func (m Member) roomToDefragment() int64 {
 	return m.View.DBSize + m.View.DBUsed + logsOn(m.Pod.VolumeSize)
 }
 
-// hasRoomToDefragment reports whether the volume of a member is large enough, or its size is not known, as without storage.
+// hasRoomToDefragment reports whether the volume of a member is large enough, or its size is not known, as without storage and limits.
 func (m Member) hasRoomToDefragment() bool {
 	return m.Pod.VolumeSize == 0 || m.Pod.VolumeSize >= m.roomToDefragment()
 }
@@ -133,9 +133,9 @@ func (u Usage) Percent() int64 {
 
 // Explain says how much is in use, what the quota is, and what to do.
 func (u Usage) Explain() string {
-	follows := "etcd refuses writes when it is reached: delete keys and compact, set autoCompaction, or raise quota (and storage.size)"
+	follows := "etcd refuses writes when it is reached: delete keys and compact, set autoCompaction, or raise quota (and what holds it)"
 	if u.Refused {
-		follows = "it is exceeded (alarm NOSPACE), and writes are refused: delete keys, or raise quota (and storage.size)"
+		follows = "it is exceeded (alarm NOSPACE), and writes are refused: delete keys, or raise quota (and what holds it)"
 	}
 	return fmt.Sprintf("%s holds %d MiB of data, old revisions included, which is %d%% of the quota of %d MiB; %s",
 		u.Member, u.Used>>20, u.Percent(), u.Quota>>20, follows)

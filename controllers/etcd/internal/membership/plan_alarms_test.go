@@ -87,7 +87,10 @@ func TestAlarms(t *testing.T) {
 			"Defragment a-2", ""},
 		{"E9: a member that must shrink and has no room is for a human",
 			func(s *scene) { s.exceed(400, 400); s.fill(1000, 400, 1); s.haveVolume(1800) },
-			"Block ", "its volume has 1800 MiB, and 1827 MiB are needed"},
+			"Block ", "its disk has 1800 MiB, and 1827 MiB are needed"},
+		{"E9: without storage a member that must shrink needs room on its node's disk",
+			func(s *scene) { s.HasStorage = false; s.exceed(400, 400); s.fill(1000, 400, 1); s.haveVolume(1800) },
+			"Block ", "raise resources.limits.ephemeral-storage"},
 		{"E10: the only member", func(s *scene) {
 			s.forget(2)
 			s.forget(1)

@@ -82,6 +82,10 @@ func (s Situation) judgeBackup(f Fetch, source types.UID) (Step, bool) {
 			"would refuse all writes (alarm NOSPACE): raise spec.quota of the EtcdCluster to %d bytes or more; "+
 			"it is at most 8Gi and spec.storage.size",
 			item.Item, f.RawSize, s.Quota, f.RawSize)), true
+	case !s.isInRecord(source) && s.NodeDisk > 0 && s.NodeDisk < 2*f.RawSize+leastLogs:
+		return s.unusable(source, fmt.Sprintf("the first member restores %d bytes next to the backup, for which its pod has no room on its "+
+			"node's disk: raise resources.limits.ephemeral-storage of the EtcdCluster to %dMi or more", f.RawSize,
+			inMiB(2*f.RawSize+leastLogs+besidesData))), true
 	case s.isInRecord(source) && s.restored().SHA256 != item.SHA256:
 		return s.unusable(source, item.Item+" has changed in the store since the restore was started"), true
 	}

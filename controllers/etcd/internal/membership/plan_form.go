@@ -29,6 +29,9 @@ func (s Situation) form() Step {
 	if s.WantedError != "" {
 		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: "version: " + s.WantedError}
 	}
+	if s.QuotaError != "" {
+		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: "quota: " + s.QuotaError}
+	}
 	if next, ok := s.fetchBackup(); ok {
 		return next
 	}

@@ -96,6 +96,9 @@ func (s Situation) rollOutdated() (Step, bool) {
 	if len(outdated) == 0 || voters < int(s.Size) {
 		return Step{}, false // of two none can be spared, and the budget counts the pod of a place that is empty: others come first
 	}
+	if s.QuotaError != "" {
+		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: "quota: " + s.QuotaError + "; until then no pod is replaced"}, true
+	}
 	if voters == 1 && !s.HasStorage {
 		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(
 			"%s must be recreated and is the only copy of the data, which would go with its pod: set size to 3, or make a new EtcdCluster "+

@@ -26,6 +26,8 @@ type Spec struct {
 	DefaultImages   []string                  // of the newest patches, from FirstMinor on
 	VolumeSize      resource.Quantity         // of new members: a StatefulSet cannot change it; 0 without storage
 	Quota           int64                     // of data, in bytes
+	QuotaError      string                    // why pods have no room for spec.quota, or for any
+	NodeDisk        int64                     // of a member without storage, in bytes; 0 if spec.resources sets no limit
 	DefragThreshold int32                     // share of free pages, in percent; 0 for none
 	RequiresLogin   bool                      // with spec.auth
 	AllowedRecovery string                    // ID of the recovery that a human has allowed

@@ -66,7 +66,7 @@ type Pod struct {
 	Image      string // that its server runs from
 	Permit     string // what was written on it when it could start; empty until then
 	LostData   string // data directory that its permit names, and that it has not found
-	VolumeSize int64  // of its volume, in bytes; 0 if it is not known
+	VolumeSize int64  // of its volume, or of what it may have on its node's disk, in bytes; 0 if it is not known
 	Unusable   string // why it could not start with the backup that its permit names
 	Foreign    string // data of another cluster, next to which it has not started
 	Ready      bool   // the kubelet's probe finds that it answers reads, and is no learner

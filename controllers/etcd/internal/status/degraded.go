@@ -1,6 +1,7 @@
 package status
 
 import (
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
@@ -11,7 +12,8 @@ import (
 //
 //   - a decision that only a human can make comes first: until then no member is changed;
 //   - a Secret that is of no use comes next: clients are let in only until what was read from it before expires;
-//   - a size of the volumes that cannot be had was just asked for by a human, who looks for the answer here;
+//   - a size of the volumes that cannot be had was just asked for by a human, who looks for the answer here, and so was a quota for which
+//     the node's disk has no room;
 //   - a pod may fail because of any problem above;
 //   - the quota is reported once nothing else is wrong: the operator itself makes what room it can.
 func (i Inputs) problemsByUrgency(w conditions.Workload) []*conditions.Problem {
@@ -20,6 +22,7 @@ func (i Inputs) problemsByUrgency(w conditions.Workload) []*conditions.Problem {
 		i.passwordUnusable(),
 		i.certificateUnusable(),
 		i.shrinking(),
+		i.withoutRoom(),
 		i.Growth.Refused(),
 		w.PodFailing(i.Cluster.Status.Conditions),
 		i.quotaExceeded(),
@@ -45,4 +48,16 @@ func (i Inputs) shrinking() *conditions.Problem {
 		return nil
 	}
 	return volumes.Shrinking(i.Cluster.Spec.Storage.Size, i.Set)
+}
+
+// withoutRoom is the problem that the kubelet would evict all members before they reach their quota.
+func (i Inputs) withoutRoom() *conditions.Problem {
+	why := i.Situation.WithoutRoom()
+	if i.Situation.QuotaError != "" {
+		why = "quota: " + i.Situation.QuotaError
+	}
+	if why == "" {
+		return nil
+	}
+	return &conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: why}
 }

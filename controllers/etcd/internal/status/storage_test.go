@@ -3,6 +3,7 @@ package status
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -34,6 +35,14 @@ func TestStorageConditions(t *testing.T) {
 			s.e.Spec.Storage = &databasev1alpha1.EtcdStorage{Size: resource.MustParse("1Gi")}
 			s.set.Spec.VolumeClaimTemplates = claimTemplates("2Gi")
 		}, map[string]string{degraded: "True InvalidSpec storage.size: volumes cannot shrink"}},
+		{"a quota for which pods have no room on their nodes' disks", func(s *seen) { s.e.Spec.Resources.Limits = diskLimit("256Mi") },
+			map[string]string{ready: "False InvalidSpec quota: a pod may have 256 MiB", degraded: "True InvalidSpec quota: a pod may have 256 MiB"}},
+		{"a limit that only pods have", func(s *seen) { s.w.Members[1].Pod.VolumeSize = 1 << 30 }, map[string]string{
+			ready: "False InvalidSpec quota: of a-1", degraded: "True InvalidSpec quota: of a-1, a pod may have 1152 MiB"}},
 		{"no volume was ever to grow", func(*seen) {}, map[string]string{commonv1.ConditionStorageResizing: ""}},
 	})
+}
+
+func diskLimit(size string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse(size)}
 }

@@ -1,0 +1,83 @@
+package membership
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
+)
+
+// Without storage a member's data is on its node's disk, in a pod whose limit of ephemeral storage the kubelet enforces: it evicts a pod
+// that has more there. All members have the same data, so they would be evicted together, and the data would be lost.
+const (
+	// MinQuota is the least quota that the API allows, in bytes.
+	MinQuota = 16 << 20
+	// DiskSnapshotCount is after how many entries such a member takes a snapshot: its log keeps all entries since the last one. etcd's own
+	// value is 10,000, and 100,000 of 3.5, which is a log of 1 GB with entries of 10 KB.
+	DiskSnapshotCount = 1000
+	// nodeLogs is for etcd's logs, in bytes: five segments that it keeps (DefaultMaxWALs in etcd's server/embed/config.go), the next one,
+	// which it reserves, and one that it fills until the kept ones are next counted (purgeFileInterval in server/etcdserver/server.go).
+	nodeLogs = 7 * launcher.LogSpace
+	// besidesData is for the launcher and for what the container prints, of which a kubelet keeps five files of 10 MiB
+	// (https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/), in bytes.
+	besidesData = 128 << 20
+)
+
+// DiskOfPod is how much of a pod's limit of ephemeral storage is for etcd's data and logs, in bytes. It is 0 for no limit alone.
+func DiskOfPod(limit int64) int64 {
+	if limit == 0 {
+		return 0
+	}
+	return max(1, limit-besidesData)
+}
+
+// QuotaOnDisk is the largest quota for which there is room on that disk of a pod, next to etcd's logs, in bytes; 0 if there is none for
+// the least quota.
+func QuotaOnDisk(disk int64) int64 {
+	if room := disk - nodeLogs; room >= MinQuota {
+		return room
+	}
+	return 0
+}
+
+// PodLimitFor is the least limit of ephemeral storage of a pod that has room for that quota, in bytes.
+func PodLimitFor(quota int64) int64 { return quota + nodeLogs + besidesData }
+
+// ExplainDisk says why a limit of ephemeral storage has no room for a quota, and what to do. Sizes are in bytes.
+func ExplainDisk(quota, disk int64) string {
+	lower := ""
+	if most := QuotaOnDisk(disk); most > 0 {
+		lower = fmt.Sprintf(", or quota to %dMi or less", most>>20)
+	}
+	return fmt.Sprintf("a pod may have %d MiB on its node's disk, and a quota of %d MiB, etcd's logs and the rest need %d MiB: the kubelet "+
+		"would evict all members, and their data would be lost: set resources.limits.ephemeral-storage to %dMi or more%s",
+		(disk+besidesData)>>20, quota>>20, inMiB(PodLimitFor(quota)), inMiB(PodLimitFor(quota)), lower)
+}
+
+// inMiB rounds up.
+func inMiB(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
+
+// diskField is the field of the spec that says how much a member may have on its disk.
+func (s Situation) diskField() string {
+	if s.HasStorage {
+		return "storage.size"
+	}
+	return "resources.limits.ephemeral-storage"
+}
+
+// WithoutRoom explains the first member without storage whose pod may have too little on its node's disk for the quota that it runs with;
+// empty if there is none. The limit may be that of a LimitRange, which only a pod shows. A pod that is to be replaced is not looked at.
+func (s Situation) WithoutRoom() string {
+	for _, m := range s.Members {
+		quota, disk := cmp.Or(m.View.Quota, s.Quota), m.Pod.VolumeSize
+		if s.HasStorage || m.Record == nil || disk == 0 || m.Pod.Outdated || quota <= QuotaOnDisk(disk) {
+			continue
+		}
+		if s.Quota <= QuotaOnDisk(disk) { // an earlier release of the operator chose it
+			return fmt.Sprintf("quota: %s runs with %d MiB, for which a pod has no room on its node's disk: restart the pods (kubectl rollout "+
+				"restart statefulset %s), the next ones have a quota of %d MiB", m.Name, quota>>20, s.Name, s.Quota>>20)
+		}
+		return fmt.Sprintf("quota: of %s, %s", m.Name, ExplainDisk(quota, disk))
+	}
+	return ""
+}
