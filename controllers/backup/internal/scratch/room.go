@@ -126,6 +126,10 @@ func (f *File) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := f.file.Write(p)
+	if errors.Is(err, unix.ENOSPC) { // others have filled the disk since
+		err = &NodeFullError{Size: f.written + int64(len(p)), why: "the node's disk was filled while the scratch volume was written to: " +
+			"free disk space on the node, or schedule the pods elsewhere"}
+	}
 	f.written += int64(n)
 	return n, err
 }

@@ -116,6 +116,20 @@ func TestAFileDoesNotGrowBeyondItsRoom(t *testing.T) {
 	}
 }
 
+// Others may fill the disk after the check. That is the node's lack of room all the same.
+func TestADiskThatIsFilledMeanwhileIsTheNodes(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = full.Close() }()
+	room := Room{Disk: func(string) (Space, error) { return Space{Free: 1 << 40}, nil }}
+	_, err = room.NewFile(full).Write(make([]byte, 100))
+	if _, isNode := errors.AsType[*NodeFullError](err); !isNode || SizeWithoutRoom(err) != 100 || backup.IsPermanent(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestTheFreeSpaceOfADiskIsRead(t *testing.T) {
 	if err := (Room{Dir: t.TempDir()}).Check(0, 1<<62); err == nil || !strings.Contains(err.Error(), "MiB free") {
 		t.Errorf("there is room for all: %v", err)
