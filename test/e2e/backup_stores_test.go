@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
@@ -129,6 +130,33 @@ var _ = Describe("A backup to a store", Label(faults), longest, Ordered, Continu
 				files: func() []string { return filesIn(folder, "ballast") }}
 		}),
 	)
+
+	It("from a pod without room on its node says so, is not evicted, and is made with more", func(ctx SpecContext) {
+		source := podUIDs(ctx, "redis", "source")
+		limited := func(limit string) *cachev1alpha1.RedisBackup {
+			return redisBackup("room", "source", commonv1.BackupOptions{Store: g.store, Verify: ptr.To(false), Resources: corev1.ResourceRequirements{
+				Limits: corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse(limit)}}})
+		}
+		made := limited("16Mi")
+		create(ctx, made)
+		Eventually(func(g Gomega) {
+			refresh(ctx, made)
+			degraded := condition(made, commonv1.ConditionDegraded)
+			g.Expect(degraded.Reason).To(Equal(commonv1.ReasonBackupRefused), degraded.Message)
+			g.Expect(degraded.Message).To(MatchRegexp("the scratch volume may have 7 MiB, and needs at least [0-9]+ MiB: " +
+				"set limits.ephemeral-storage in spec.resources to at least [0-9]+ MiB"))
+			g.Expect(degraded.Message).NotTo(ContainSubstring("vict"))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(inBucket(ctx, made.Name)).To(BeEmpty())
+
+		Expect(k8s.Delete(ctx, made)).To(Succeed()) // who has more room does not wait for the next attempt
+		eventuallyGone(ctx, made)
+		made = limited("64Mi")
+		create(ctx, made)
+		eventually(ctx, made, commonv1.ConditionComplete, metav1.ConditionTrue)
+		Expect(made.Status.Run.Attempt).To(BeEquivalentTo(1), "of %+v", made.Status.Run)
+		Expect(podUIDs(ctx, "redis", "source")).To(Equal(source))
+	})
 
 	It("that is slow is waited for", func(ctx SpecContext) {
 		const rate = 2 << 20

@@ -74,7 +74,8 @@ type EtcdClusterSpec struct {
 	Storage *EtcdStorage `json:"storage,omitempty"`
 
 	// quota is how much data a member stores before it refuses writes, from 16Mi to 8Gi, and no more than storage.size.
-	// Default: half of storage.size, at most 2Gi; without storage 2Gi. A change takes new pods.
+	// Default: half of storage.size, at most 2Gi; without storage 2Gi, or less if resources limits ephemeral-storage, which must have room
+	// for the quota and etcd's logs. A change takes new pods.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}')"
 	// +kubebuilder:validation:XValidation:rule="... && quantity(string(self)).compareTo(quantity('16Mi')) >= 0"
