@@ -133,9 +133,9 @@ func (u Usage) Percent() int64 {
 
 // Explain says how much is in use, what the quota is, and what to do.
 func (u Usage) Explain() string {
-	follows := "etcd refuses writes when it is reached: delete keys and compact, set autoCompaction, or raise quota (and what holds it)"
+	follows := "etcd refuses writes when it is reached: delete keys and compact, set autoCompaction, or raise quota (and storage.size)"
 	if u.Refused {
-		follows = "it is exceeded (alarm NOSPACE), and writes are refused: delete keys, or raise quota (and what holds it)"
+		follows = "it is exceeded (alarm NOSPACE), and writes are refused: delete keys, or raise quota (and storage.size)"
 	}
 	return fmt.Sprintf("%s holds %d MiB of data, old revisions included, which is %d%% of the quota of %d MiB; %s",
 		u.Member, u.Used>>20, u.Percent(), u.Quota>>20, follows)
