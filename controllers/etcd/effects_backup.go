@@ -20,7 +20,7 @@ import (
 )
 
 func (a *apiEffects) CreateFetchPod(ctx context.Context, s membership.Situation, source types.UID) error {
-	pod := children.FetchPod(children.Inputs{Cluster: a.cluster, Spec: s.Spec}, s, source, a.LauncherImage)
+	pod := children.FetchPod(children.Inputs{Cluster: a.cluster, Spec: s.Spec, BackupSize: a.known.backupSizes[source]}, s, source, a.LauncherImage)
 	if pod == nil {
 		return fleet.ErrWithdrawn
 	}
@@ -39,8 +39,17 @@ func (a *apiEffects) DeleteFetchPod(ctx context.Context, uid types.UID) error {
 			return err
 		}
 		a.known.deleted.note(uid, a.clock.Now())
+		a.noteBackupSize(children.ReadFetch(&a.in.fetches[i]))
 	}
 	return nil
+}
+
+// noteBackupSize has the next pod of a backup look for a node that has room for it. An operator that restarts forgets that, and learns it
+// from the next pod.
+func (a *apiEffects) noteBackupSize(f membership.Fetch) {
+	if f.NodeFull {
+		a.known.backupSizes = map[types.UID]int64{f.For: f.SizeWithoutRoom} // one restores at a time
+	}
 }
 
 // ConfirmRequest asks the API server, as the cache may be behind.

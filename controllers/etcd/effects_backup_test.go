@@ -56,6 +56,36 @@ func TestThePodOfABackupIsMadeOnce(t *testing.T) {
 	}
 }
 
+// A pod that is recreated because its node had no room would otherwise be scheduled to the same node.
+func TestTheNextPodOfABackupRequestsItsRoom(t *testing.T) {
+	e := fixture.FromBackup()
+	a, api := fetchEffects(e)
+	request := func() int64 {
+		t.Helper()
+		if err := a.CreateFetchPod(t.Context(), situationOf(e), ""); err != nil {
+			t.Fatal(err)
+		}
+		var pods corev1.PodList
+		if err := api.List(t.Context(), &pods); err != nil || len(pods.Items) != 1 {
+			t.Fatalf("%d pods, %v", len(pods.Items), err)
+		}
+		a.in.fetches = pods.Items
+		requested := pods.Items[0].Spec.InitContainers[0].Resources.Requests[corev1.ResourceEphemeralStorage]
+		return requested.Value()
+	}
+	if got := request(); got != 128<<20 {
+		t.Errorf("while no size is known, %d bytes are requested", got)
+	}
+	a.in.fetches[0].Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "fetch", State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Message: `{"error":"no room","nodeFull":true,"rawSize":5368709120}`}}}}
+	if err := a.DeleteFetchPod(t.Context(), a.in.fetches[0].UID); err != nil {
+		t.Fatal(err)
+	}
+	if got := request(); got < 5<<30 {
+		t.Errorf("after a pod without room for 5 GiB, %d bytes are requested", got)
+	}
+}
+
 func TestAStrangersPodIsRefused(t *testing.T) {
 	e := fixture.FromBackup()
 	a, _ := fetchEffects(e, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a-restore"}})

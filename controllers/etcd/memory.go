@@ -1,6 +1,8 @@
 package etcd
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/fleet"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/status"
@@ -17,6 +19,8 @@ type objectMemory struct {
 	published pki.Identity
 	// deleted are the pods and backups that were deleted shortly before.
 	deleted deletions
+	// backupSizes are those of backups for which a node had no room, in bytes, by the EtcdRestore that asks for them; empty for spec.bootstrap.
+	backupSizes map[types.UID]int64
 	// history is what the status depends on.
 	history status.History
 	// logins as they were read or made last, with auth.

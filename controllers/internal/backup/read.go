@@ -56,7 +56,7 @@ func ReadFetch(ended corev1.ContainerStateTerminated) Result {
 	case ended.ExitCode == 0:
 		return Result{Permanent: true, Error: "its manifest has an impossible name, size, revision, offset or SHA-256: choose another backup"}
 	case result.Error != "":
-		return Result{Permanent: result.Permanent, NodeFull: result.NodeFull, Error: result.Error}
+		return Result{Permanent: result.Permanent, NodeFull: result.NodeFull, RawSize: result.RawSize, Error: result.Error}
 	}
 	return Result{Error: fmt.Sprintf("container %s ended with exit code %d (%s)", CommandFetch, ended.ExitCode,
 		untrusted.Sanitize(ended.Reason))}

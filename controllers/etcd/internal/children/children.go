@@ -28,6 +28,7 @@ type Inputs struct {
 	Identity             pki.Identity  // that members show to clients, with tls
 	Logins               config.Logins // with auth; Published is what <name>-binding is to have
 	RestartedAt          string        // when a human asked for new pods, to be kept as they wrote it
+	BackupSize           int64         // of the backup to fetch, as a former pod without room has reported it; 0 if it is not known
 	OperatorNamespace    string        // namespace of the manager; empty where it runs in no pod
 }
 

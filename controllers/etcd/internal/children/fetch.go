@@ -30,8 +30,8 @@ func FetchPod(in Inputs, s membership.Situation, source types.UID, image string)
 	spec := parts.PodSpec(config.FetchAppName, in.Cluster.Name, options).
 		WithSecurityContext(parts.RestrictedPod(runnerpod.UID)).
 		WithInitContainers(runnerpod.WithStoreToRead(
-			runnerpod.Runner(backup.CommandFetch, image, task, runnerpod.RequestScratch(corev1.ResourceRequirements{}, backup.MinScratchRequest)),
-			from.Store)).
+			runnerpod.Runner(backup.CommandFetch, image, task, runnerpod.RequestScratch(corev1.ResourceRequirements{},
+				backup.ScratchRequest(backup.Etcd, in.BackupSize, false))), from.Store)).
 		WithContainers(runnerpod.Runner(backup.CommandServe, image, task, corev1.ResourceRequirements{}).
 			WithPorts(corev1ac.ContainerPort().WithName("backup").WithContainerPort(backup.ServePort).WithProtocol(corev1.ProtocolTCP)).
 			WithVolumeMounts(corev1ac.VolumeMount().WithName(peersVolume).WithMountPath(backup.PeersDir).WithReadOnly(true))).

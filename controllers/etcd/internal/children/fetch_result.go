@@ -30,7 +30,7 @@ func ReadFetch(pod *corev1.Pod) membership.Fetch {
 		case result.Item != nil:
 			f.Item, f.RawSize, f.RequiresLogin, f.Warning = restoredItem(result.Item), result.RawSize, result.RequiresLogin, result.Warning
 		default:
-			f.Error, f.Permanent, f.NodeFull = result.Error, result.Permanent, result.NodeFull
+			f.Error, f.Permanent, f.NodeFull, f.SizeWithoutRoom = result.Error, result.Permanent, result.NodeFull, result.RawSize
 		}
 	}
 	return f

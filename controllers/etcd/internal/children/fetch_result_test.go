@@ -47,8 +47,8 @@ func TestWhatAFetchSays(t *testing.T) {
 			membership.Fetch{Attempts: 1, Warning: "the manifest names no source", Item: &databasev1alpha1.EtcdRestoredBackup{
 				Item: "20260102T150405Z-89abcdef", SHA256: fetchedSum, Revision: 7, ServerVersion: "3.6.16"}}},
 		{"why it failed", fetchEnded(1, refusedBucket), membership.Fetch{Attempts: 1, Error: "NoSuchBucket: no bucket", Permanent: true}},
-		{"that its node's disk is full", fetchEnded(1, `{"error":"no room","nodeFull":true}`),
-			membership.Fetch{Attempts: 1, Error: "no room", NodeFull: true}},
+		{"that its node's disk is full", fetchEnded(1, `{"error":"no room","nodeFull":true,"rawSize":9}`),
+			membership.Fetch{Attempts: 1, Error: "no room", NodeFull: true, SizeWithoutRoom: 9}},
 		{"also while it is tried again", again, membership.Fetch{Attempts: 4, Error: "NoSuchBucket: no bucket", Permanent: true}},
 		{"no result", fetchEnded(137, "killed"), membership.Fetch{Attempts: 1, Error: "container fetch ended with exit code 137 (Completed)"}},
 		{"a result of nothing", fetchEnded(0, "{}"), membership.Fetch{Attempts: 1, Permanent: true,

@@ -41,7 +41,9 @@ type Fetch struct {
 	Permanent bool
 	// NodeFull: the disk of the pod's node has no room for the backup.
 	NodeFull bool
-	Attempts int32 // that have failed
+	// SizeWithoutRoom is what the backup has at least, in bytes, if there was no room for it; else 0.
+	SizeWithoutRoom int64
+	Attempts        int32 // that have failed
 }
 
 // Request is an EtcdRestore that may start.
