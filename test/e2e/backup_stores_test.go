@@ -134,8 +134,9 @@ var _ = Describe("A backup to a store", Label(faults), longest, Ordered, Continu
 	It("from a pod without room on its node says so, is not evicted, and is made with more", func(ctx SpecContext) {
 		source := podUIDs(ctx, "redis", "source")
 		limited := func(limit string) *cachev1alpha1.RedisBackup {
-			return redisBackup("room", "source", commonv1.BackupOptions{Store: g.store, Verify: ptr.To(false), Resources: corev1.ResourceRequirements{
-				Limits: corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse(limit)}}})
+			limits := corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse(limit)}
+			return redisBackup("room", "source", commonv1.BackupOptions{Store: g.store, Verify: ptr.To(false),
+				Resources: corev1.ResourceRequirements{Limits: limits}})
 		}
 		made := limited("16Mi")
 		create(ctx, made)

@@ -41,7 +41,8 @@ var _ = Describe("An EtcdCluster on its nodes' disks", func() {
 			return err
 		}).WithContext(ctx).Should(MatchError(ContainSubstring("database space exceeded")))
 		Eventually(func(g Gomega) {
-			degraded := conditionNow(ctx, e, commonv1.ConditionDegraded)
+			refresh(ctx, e)
+			degraded := condition(e, commonv1.ConditionDegraded)
 			g.Expect(degraded.Reason).To(Equal(commonv1.ReasonNoSpace), degraded.Message)
 		}).WithContext(ctx).Should(Succeed())
 
