@@ -20,7 +20,8 @@ import (
 )
 
 func (a *apiEffects) CreateFetchPod(ctx context.Context, s membership.Situation, source types.UID) error {
-	pod := children.FetchPod(children.Inputs{Cluster: a.cluster, Spec: s.Spec, BackupSize: a.known.backupSizes[source]}, s, source, a.LauncherImage)
+	in := children.Inputs{Cluster: a.cluster, Spec: s.Spec, BackupSize: a.known.backupSizes[source]}
+	pod := children.FetchPod(in, s, source, a.LauncherImage)
 	if pod == nil {
 		return fleet.ErrWithdrawn
 	}

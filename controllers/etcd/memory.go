@@ -19,7 +19,7 @@ type objectMemory struct {
 	published pki.Identity
 	// deleted are the pods and backups that were deleted shortly before.
 	deleted deletions
-	// backupSizes are those of backups for which a node had no room, in bytes, by the EtcdRestore that asks for them; empty for spec.bootstrap.
+	// backupSizes are those of backups for which a node had no room, in bytes, by the EtcdRestore that asks for them; "" is spec.bootstrap.
 	backupSizes map[types.UID]int64
 	// history is what the status depends on.
 	history status.History
