@@ -46,6 +46,8 @@ type source struct {
 	clusterID string
 	// replicationID of a Redis, and its data set, as in Source.Dataset.
 	replicationID, dataset string
+	// size is how many servers a Redis is to have, as in Source.Size.
+	size int32
 	// endpoints are host:port of all servers.
 	endpoints []string
 	tls       bool

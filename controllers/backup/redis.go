@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -25,6 +26,8 @@ const (
 	redisPort = 6379
 	// redisContainer is the container of a Redis' pods that runs the server.
 	redisContainer = "redis"
+	// defaultRedisSize is the number of its nodes without spec.size.
+	defaultRedisSize = 3
 )
 
 // Redis is the kind RedisBackup.
@@ -75,7 +78,8 @@ func redisSource(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) (source, strin
 		volume = r.Spec.Storage.Size
 	}
 	found := source{kind: "Redis", uid: r.UID, replicationID: r.Status.Replication.ReplID, dataset: dataset(r.Status.DatasetEpoch),
-		tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources, maxSize: backup.MaxRedisSize(volume, r.Spec.Resources)}
+		size: ptr.Deref(r.Spec.Size, defaultRedisSize), tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources,
+		maxSize: backup.MaxRedisSize(volume, r.Spec.Resources)}
 	for _, n := range r.Status.Nodes {
 		found.endpoints = append(found.endpoints, endpoint(n.Name, r.Name, r.Namespace, redisPort))
 	}

@@ -63,7 +63,7 @@ func newTask(b Object, server backup.ServerType, from source) backup.Task {
 		Leftovers: run.Leftovers, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
 		Allowed: allowedItem(b), Scratch: scratchOf(b, server, from),
 		Source: &backup.Source{UID: string(from.uid), Origin: originOf(b, from), ClusterID: from.clusterID, ReplicationID: from.replicationID,
-			Dataset:   from.dataset,
+			Dataset: from.dataset, Size: from.size,
 			Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
 	}
 }

@@ -251,12 +251,15 @@ func TestRedisSource(t *testing.T) {
 	set.Spec.Template.Spec.Containers = []corev1.Container{{Name: "redis", Image: "redis:1"}}
 
 	found, notReady := redisSource(r, set)
-	want := source{kind: "Redis", uid: "u", replicationID: "history",
+	want := source{kind: "Redis", uid: "u", replicationID: "history", size: 3,
 		endpoints: []string{"cart-0.cart-headless.ns.svc:6379", "cart-1.cart-headless.ns.svc:6379"}, image: "redis:1",
 		secrets: []secretKeys{{"cart-backup", []string{"username", "password", "uid"}}}}
 	if notReady != "" || !reflect.DeepEqual(found, want) {
 		t.Errorf("%q %+v", notReady, found)
 	}
+	r.Spec.Size, r.Status.Nodes = ptr.To[int32](5), r.Status.Nodes[:1] // a quota admits no other pod
+	found, _ = redisSource(r, set)
+	equal(t, "servers when all run", newTask(running(""), backup.Redis, found).Source.Size, 5)
 	r.Status.DatasetEpoch = 7
 	found, _ = redisSource(r, set)
 	equal(t, "data set that started in epoch 7", newTask(running(""), backup.Redis, found).Source.Dataset, "7")

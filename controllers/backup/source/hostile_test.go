@@ -289,6 +289,28 @@ func TestAMasterOfAnotherHistoryIsNotRead(t *testing.T) {
 	}
 }
 
+// A quota may admit the pod of the master alone. It has the rights of one that has replicas, and would refuse without a reason.
+func TestAMasterWhoseReplicasDoNotStartIsNotRead(t *testing.T) {
+	t.Parallel()
+	heard := make(chan string, 1)
+	from := sourceOf(fakeRedis{info: aMaster, psync: "-NOPERM User _backup has no permissions\r\n", heard: heard}.start(t))
+	from.Size = 3
+	if _, err := Redis(t.Context(), from, backupLogin(t), io.Discard); err == nil || backup.IsPermanent(err) ||
+		!strings.Contains(err.Error(), "no replica is in sync with the master "+from.Endpoints[0]) {
+		t.Errorf("got %v", err)
+	}
+	if said := <-heard; strings.Contains(said, "PSYNC") {
+		t.Errorf("it was asked for a dump: %s", said)
+	}
+	for _, size := range []int32{0, 1} { // 0 is in a task of an earlier release
+		from := sourceOf(fakeRedis{info: aMaster, psync: fmt.Sprintf("+FULLRESYNC %s 100\r\n$%d\r\n%s", anID, len(aDump), aDump)}.start(t))
+		from.Size = size
+		if _, err := Redis(t.Context(), from, backupLogin(t), io.Discard); err != nil {
+			t.Errorf("of size %d: %v", size, err)
+		}
+	}
+}
+
 func TestAReplicaThatNeverCatchesUp(t *testing.T) {
 	t.Parallel()
 	master := &redisNode{endpoint: "a:6379", replication: Replication{IsMaster: true, ID: anID, Offset: 100}}

@@ -42,7 +42,7 @@ func readRedis(ctx context.Context, from backup.Source, as login, w io.Writer) (
 	if err != nil {
 		return Meta{}, err
 	}
-	chosen, barrier, err := chooseNode(ctx, nodes, len(from.Endpoints) == 1, catchUpLimit)
+	chosen, barrier, err := chooseNode(ctx, nodes, hasNoReplica(from), catchUpLimit)
 	if err != nil {
 		return Meta{}, err
 	}
@@ -95,6 +95,10 @@ func openNodes(ctx context.Context, from backup.Source, as login) (nodes []*redi
 	}
 	return nodes, nil
 }
+
+// hasNoReplica reports whether the Redis is to have one server alone. How many run says less: replicas may be yet to start, and their
+// master gives no dump.
+func hasNoReplica(from backup.Source) bool { return len(from.Endpoints) == 1 && from.Size <= 1 }
 
 // chooseNode returns the server to read, and what the master had: the barrier. It waits for a replica that has all of that. alone says
 // that there is no other server than the master, which then is read itself.
