@@ -26,7 +26,7 @@ func (p *pass) reportRun() {
 		if status.Last.Verified {
 			reason, what = commonv1.ReasonBackupVerified, "in the store, and a server was started from it"
 		}
-		p.emit(corev1.EventTypeNormal, reason, "backup "+run.Item+" is "+what)
+		p.emit(corev1.EventTypeNormal, reason, "backup "+run.Item+" is "+what+comparisonNote(status))
 	case commonv1.BackupRetrying:
 		p.emit(corev1.EventTypeWarning, commonv1.ReasonRetrying, "backup "+run.Item+" failed, and another attempt follows: "+run.Message)
 	case commonv1.BackupFailed:

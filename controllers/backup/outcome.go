@@ -39,6 +39,8 @@ type outcome struct {
 	items []commonv1.BackupItem
 	// warning says what could not be deleted.
 	warning string
+	// notCompared says why no other member of an etcd was compared; membersDiffer names those that have other keys than most.
+	notCompared, membersDiffer string
 	// held says why retention deleted no backup.
 	held string
 }
@@ -57,6 +59,7 @@ func judge(run *commonv1.BackupRun, pod *corev1.Pod, notReady string) outcome {
 	o := outcome{}
 	written, wrote := resultOf(pod, backup.CommandBackup)
 	o.rawSize = written.RawSize
+	o.notCompared, o.membersDiffer = written.NotCompared, written.MembersDiffer
 	if wrote && written.Error == "" && endedWell(pod, backup.CommandBackup) {
 		o.cleared, o.warning = written.Warning == "", written.Warning
 	}

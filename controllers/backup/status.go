@@ -45,6 +45,7 @@ func noteItem(status *commonv1.BackupStatus, o outcome) {
 		status.LastFailure = nil
 	}
 	status.Run.Message, status.RetentionHeld = o.warning, o.held
+	status.NotCompared, status.MembersDiffer = o.notCompared, o.membersDiffer
 }
 
 // noteFailure writes down that no further attempt follows.
@@ -90,9 +91,9 @@ func setReady(b Object, notReady string) {
 	case status.LastFailure != nil:
 		set(false, status.LastFailure.Reason, status.LastFailure.Message)
 	case last != nil && last.Verified:
-		set(true, commonv1.ReasonBackupVerified, "backup "+last.Name+" is in the store, and a server was started from it")
+		set(true, commonv1.ReasonBackupVerified, "backup "+last.Name+" is in the store, and a server was started from it"+comparisonNote(status))
 	case last != nil:
-		set(true, commonv1.ReasonBackupWritten, "backup "+last.Name+" is in the store; it was not verified, as verify was false")
+		set(true, commonv1.ReasonBackupWritten, "backup "+last.Name+" is in the store; it was not verified, as verify was false"+comparisonNote(status))
 	case notReady != "":
 		set(false, commonv1.ReasonSourceNotReady, notReady)
 	case isUnderWay(status.Run):
@@ -104,6 +105,17 @@ func setReady(b Object, notReady string) {
 	default:
 		set(false, commonv1.ReasonBackupUnderWay, "the backup is about to start")
 	}
+}
+
+// comparisonNote says whether the latest backup of an etcd was compared with another member. It is empty for a Redis.
+func comparisonNote(status *commonv1.BackupStatus) string {
+	switch {
+	case status.Last.ComparedWith != "":
+		return "; " + status.Last.ComparedWith + " had the same keys"
+	case status.NotCompared != "":
+		return "; it was not compared with another member: " + status.NotCompared
+	}
+	return ""
 }
 
 func setProgressing(b Object, pod *corev1.Pod, notReady string) {
@@ -155,6 +167,9 @@ func mostUrgent(b Object, s *schedule, pod *corev1.Pod, notReady string, now tim
 			"Correct the clock; if it is correct, create another object with the same store"}
 	case isTooOld(b, s, now):
 		return &conditions.Problem{Reason: commonv1.ReasonBackupTooOld, Message: tooOldMessage(b, notReady)}
+	case status.MembersDiffer != "":
+		return &conditions.Problem{Reason: commonv1.ReasonMembersDiffer, Message: status.MembersDiffer + ": its data is wrong. Delete its " +
+			"PersistentVolumeClaim and its pod, and the member is replaced"}
 	case status.RetentionHeld != "":
 		return &conditions.Problem{Reason: commonv1.ReasonRetentionHeld, Message: "retention deletes no backup: " + status.RetentionHeld}
 	case run != nil && run.Phase == commonv1.BackupSucceeded && run.Message != "":

@@ -45,6 +45,14 @@ type BackupStatus struct {
 	// +optional
 	RetentionHeld string `json:"retentionHeld,omitempty"`
 
+	// notCompared says why the latest backup of an etcd was compared with no other member. Empty if it was.
+	// +optional
+	NotCompared string `json:"notCompared,omitempty"`
+
+	// membersDiffer names the members of an etcd that had other keys than most when the latest backup was made. None of them was read.
+	// +optional
+	MembersDiffer string `json:"membersDiffer,omitempty"`
+
 	// items are the newest backups in the store, at most 20, the newest first.
 	// +optional
 	// +listType=map
@@ -82,6 +90,9 @@ type BackupItem struct {
 	// verified: the backup was read back from the store and a server was started from it.
 	// +optional
 	Verified bool `json:"verified,omitempty"`
+	// comparedWith names a member of an etcd that had the same keys as the member that was read. Empty: none was compared.
+	// +optional
+	ComparedWith string `json:"comparedWith,omitempty"`
 }
 
 // BackupRun is one backup that is due, and the attempts at it. It is saved before its pod is made.

@@ -224,6 +224,8 @@ const (
 	ReasonSourceNotReady = "SourceNotReady"
 	// ReasonClockBehind : the clock is far behind what was due already.
 	ReasonClockBehind = "ClockBehind"
+	// ReasonMembersDiffer : a member of an etcd has other keys than most when a backup was made.
+	ReasonMembersDiffer = "MembersDiffer"
 	// ReasonRetentionHeld : retention deletes no backup until somebody has looked.
 	ReasonRetentionHeld = "RetentionHeld"
 	// ReasonNotDeleted : a backup was made, and the store did not delete what should go.

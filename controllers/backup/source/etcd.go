@@ -52,6 +52,10 @@ func readEtcd(ctx context.Context, from backup.Source, as login, file File) (Met
 	if err != nil {
 		return Meta{}, err
 	}
+	chosen, compared, err := compare(ctx, members, chosen, barrier)
+	if err != nil {
+		return Meta{}, err
+	}
 	meta, err := chosen.snapshot(ctx, file)
 	if err != nil {
 		return Meta{}, fmt.Errorf("%s: %w", chosen.endpoint, err)
@@ -59,6 +63,7 @@ func readEtcd(ctx context.Context, from backup.Source, as login, file File) (Met
 	if meta.Revision < barrier {
 		return Meta{}, fmt.Errorf("%s: its snapshot is of revision %d, but %d was committed before", chosen.endpoint, meta.Revision, barrier)
 	}
+	meta.Compared = compared
 	return meta, nil
 }
 

@@ -29,6 +29,7 @@ type etcdMember struct {
 	hasLeader, isLeader bool
 	isLearner           bool
 	revision            int64
+	used                int64 // bytes of its file that have data
 	version             string
 	alarms              []string // in etcd's words
 }
@@ -102,7 +103,7 @@ func (e *etcdMember) look(ctx context.Context) error {
 	}
 	e.cluster, e.id, e.revision = status.Header.ClusterId, status.Header.MemberId, status.Header.Revision
 	e.hasLeader, e.isLeader, e.isLearner = status.Leader != 0, status.Leader == e.id, status.IsLearner
-	e.version, e.alarms = status.Version, status.Errors
+	e.version, e.alarms, e.used = status.Version, status.Errors, status.DbSizeInUse
 	return nil
 }
 

@@ -47,7 +47,7 @@ func VerifyEtcd(ctx context.Context, dataFile, workDir string, m backup.Manifest
 	if err := checkRevision(dataFile, m); err != nil {
 		return err
 	}
-	return serveRestored(ctx, workDir, m.Revision)
+	return serveRestored(ctx, workDir, m)
 }
 
 // CheckEtcd reads a snapshot: it is whole, has keys of etcd, and is of the manifest's revision.
@@ -92,9 +92,9 @@ func restore(ctx context.Context, dataFile, workDir string) error {
 	return run.wait(ctx)
 }
 
-// serveRestored starts etcd from the restored data, and has it read all keys at that revision. Data that asks for a login has it,
+// serveRestored starts etcd from the restored data, and has it read all keys at the manifest's revision. Data that asks for a login has it,
 // too; no password is known here.
-func serveRestored(ctx context.Context, workDir string, revision int64) error {
+func serveRestored(ctx context.Context, workDir string, m backup.Manifest) error {
 	program, err := findProgram("etcd")
 	if err != nil {
 		return err
@@ -118,7 +118,10 @@ func serveRestored(ctx context.Context, workDir string, revision int64) error {
 	if err := server.await(ctx, func(ctx context.Context) (bool, error) { return leads(ctx, client) }); err != nil {
 		return err
 	}
-	return server.checkKeys(ctx, client, revision)
+	if err := server.checkKeys(ctx, client, m.Revision); err != nil {
+		return err
+	}
+	return checkComparison(ctx, client, m.Compared)
 }
 
 // etcdArguments have a server serve the restored data, and be reached by a socket alone.
@@ -153,6 +156,24 @@ func (s *scratchServer) checkKeys(ctx context.Context, client *clientv3.Client, 
 		return fmt.Errorf("the server cannot read the keys at revision %d: %w: %s", revision, serverError(err), s.printed)
 	case hashed.Header == nil || hashed.Header.Revision < revision:
 		return fmt.Errorf("the server has restored less than revision %d", revision)
+	}
+	return nil
+}
+
+// checkComparison returns an error if the server has other keys than the members that were compared before one of them was read. What was
+// compacted in between cannot be compared.
+func checkComparison(ctx context.Context, client *clientv3.Client, with *backup.Comparison) error {
+	if with == nil || with.With == "" {
+		return nil
+	}
+	restored, err := hashKeys(ctx, client, with.Revision)
+	switch {
+	case errors.Is(rpctypes.Error(err), rpctypes.ErrCompacted):
+		return nil
+	case err != nil:
+		return fmt.Errorf("hashing the keys at revision %d: %w", with.Revision, serverError(err))
+	case restored.compacted == with.CompactRevision && restored.hash != with.Hash:
+		return fmt.Errorf("the snapshot has other keys at revision %d than the members of the etcd had", with.Revision)
 	}
 	return nil
 }

@@ -51,6 +51,7 @@ func (m Manifest) StatusItem(verified bool) commonv1.BackupItem {
 	return commonv1.BackupItem{
 		Name: m.Item, Time: metav1.NewTime(m.Time), Size: m.Size, SHA256: m.SHA256, Verified: verified,
 		Revision: m.Revision, Offset: m.Offset, ServerVersion: m.ServerVersion,
+		ComparedWith: untrusted.SanitizeTo(m.Compared.comparedWith(), maxMember),
 	}
 }
 

@@ -22,6 +22,8 @@ const (
 	MaxItems = 20
 	// sha256Digits is the length of a SHA-256 in hexadecimal.
 	sha256Digits = 64
+	// maxMember bounds the name of a member of an etcd, in bytes: it is that of a pod.
+	maxMember = 63
 	// maxVersion bounds the version of a server, in bytes.
 	maxVersion = 32
 )
@@ -33,6 +35,8 @@ func ReadResult(message string) (result Result, ok bool) {
 		return Result{}, false
 	}
 	result.Error, result.Warning = untrusted.Sanitize(result.Error), untrusted.Sanitize(result.Warning)
+	result.NotCompared = untrusted.SanitizeTo(result.NotCompared, MaxComparison)
+	result.MembersDiffer = untrusted.SanitizeTo(result.MembersDiffer, MaxComparison)
 	result.Held = untrusted.SanitizeTo(result.Held, MaxHeld)
 	if result.Item != nil {
 		item, fit := fitItem(*result.Item)
@@ -69,6 +73,7 @@ func fitItem(item commonv1.BackupItem) (_ commonv1.BackupItem, fit bool) {
 		return commonv1.BackupItem{}, false
 	}
 	item.Time = metav1.NewTime(started)
+	item.ComparedWith = untrusted.SanitizeTo(item.ComparedWith, maxMember)
 	item.ServerVersion = untrusted.Sanitize(item.ServerVersion[:min(len(item.ServerVersion), maxVersion)])
 	return item, true
 }

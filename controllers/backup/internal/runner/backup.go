@@ -45,6 +45,7 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 	result.Warning = warningOf(t.deleteLeftovers(ctx, true))
 	item := m.StatusItem(false)
 	result.Item, result.RawSize = &item, m.RawSize
+	result.NotCompared, result.MembersDiffer = m.Compared.Found()
 	return result, nil
 }
 
@@ -68,7 +69,7 @@ func (e Environment) spool(ctx context.Context, t task, file string, m *backup.M
 		if err != nil {
 			return err
 		}
-		m.Revision, m.ClusterID, m.ServerVersion = meta.Revision, meta.ClusterID, meta.ServerVersion
+		m.Revision, m.ClusterID, m.ServerVersion, m.Compared = meta.Revision, meta.ClusterID, meta.ServerVersion, meta.Compared
 		m.ReplicationID, m.Offset = meta.ReplicationID, meta.Offset
 		m.RDBVersion, m.Keys, m.Expires = meta.RDBVersion, meta.Keys, meta.Expires
 		return nil

@@ -37,6 +37,8 @@ func leave(result backup.Result, file string) error {
 func fit(result backup.Result) ([]byte, error) {
 	result.Error, result.Warning, result.Held = sanitize(result.Error), sanitize(result.Warning),
 		untrusted.SanitizeTo(result.Held, backup.MaxHeld)
+	result.NotCompared = untrusted.SanitizeTo(result.NotCompared, backup.MaxComparison)
+	result.MembersDiffer = untrusted.SanitizeTo(result.MembersDiffer, backup.MaxComparison)
 	for {
 		text, err := json.Marshal(result)
 		if err != nil || len(text) <= backup.MaxResult {

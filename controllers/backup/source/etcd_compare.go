@@ -1,0 +1,163 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+)
+
+const (
+	// maxCompared bounds the data that a member is asked to hash, in bytes: it applies no write meanwhile. 400 MiB take a third of a second.
+	maxCompared = 1 << 30
+	// hashTimeout bounds the reply to one such request.
+	hashTimeout = 30 * time.Second
+	// sameRevisionLimit is how long another member has to reach the revision at which it is compared.
+	sameRevisionLimit = 10 * time.Second
+)
+
+// keysHash is what a server makes of its keys at one revision. Two can be compared if both have compacted up to the same revision.
+type keysHash struct {
+	hash      uint32
+	compacted int64
+}
+
+// hashKeys has a server hash its keys as they were at that revision.
+func hashKeys(ctx context.Context, client *clientv3.Client, revision int64) (keysHash, error) {
+	reply, err := client.HashKV(ctx, client.Endpoints()[0], revision)
+	switch {
+	case err != nil:
+		return keysHash{}, err
+	case reply.HashRevision != 0 && reply.HashRevision != revision: // servers before 3.6 do not report it
+		return keysHash{}, fmt.Errorf("the reply is of revision %d, not %d", reply.HashRevision, revision)
+	}
+	return keysHash{reply.Hash, reply.CompactRevision}, nil
+}
+
+// name is that of the member's pod, or where it is reached if that is an address.
+func (e *etcdMember) name() string {
+	host, _, _ := net.SplitHostPort(e.endpoint)
+	if _, err := netip.ParseAddr(host); err == nil {
+		return e.endpoint
+	}
+	pod, _, _ := strings.Cut(host, ".")
+	return pod
+}
+
+// poll has members hash their keys at one revision, each once.
+type poll struct {
+	revision int64
+	asked    []*etcdMember
+	hashes   map[*etcdMember]keysHash
+}
+
+// ask a member. An error says why its keys cannot be compared.
+func (p *poll) ask(ctx context.Context, m *etcdMember) error {
+	if _, err := firstToReach(ctx, []*etcdMember{m}, p.revision, sameRevisionLimit); err != nil {
+		return err
+	}
+	if m.used > maxCompared {
+		return fmt.Errorf("%s has %d MiB of data, and up to %d MiB are compared: it would apply no write for too long", m.name(), m.used>>20,
+			maxCompared>>20)
+	}
+	ctx, done := context.WithTimeout(ctx, hashTimeout)
+	defer done()
+	hash, err := hashKeys(ctx, m.client, p.revision)
+	if err != nil {
+		return fmt.Errorf("%s: hashing its keys at revision %d: %w", m.name(), p.revision, serverError(err))
+	}
+	p.asked, p.hashes[m] = append(p.asked, m), hash
+	return nil
+}
+
+// with are the members that have the same keys as that one, which is the first of them.
+func (p *poll) with(m *etcdMember) []*etcdMember {
+	same := []*etcdMember{m}
+	for _, other := range p.asked {
+		if other != m && p.hashes[other] == p.hashes[m] {
+			same = append(same, other)
+		}
+	}
+	return same
+}
+
+// compare returns the member to read: first, unless most members have other keys at that revision. A follower is compared with a follower:
+// a member applies no write while it hashes, and the leader would hold up all. Only if two differ are the others asked, the leader last.
+// What cannot be compared is read all the same, and the comparison says why.
+func compare(ctx context.Context, members []*etcdMember, first *etcdMember, revision int64) (*etcdMember, *backup.Comparison, error) {
+	followers, leaders := others(members, first)
+	if first.isLeader || len(followers) == 0 {
+		return first, &backup.Comparison{Skipped: fmt.Sprintf("two followers are compared, and of the %d member(s) that answer "+
+			"fewer are followers in sync", len(members))}, nil
+	}
+	p := &poll{revision: revision, hashes: map[*etcdMember]keysHash{}}
+	second := followers[0]
+	if err := errors.Join(p.ask(ctx, first), p.ask(ctx, second)); err != nil {
+		return first, &backup.Comparison{Skipped: err.Error()}, nil
+	}
+	if p.hashes[first].compacted != p.hashes[second].compacted {
+		return first, &backup.Comparison{Skipped: fmt.Sprintf("%s and %s had compacted up to different revisions, %d and %d: the etcd was "+
+			"compacted meanwhile", first.name(), second.name(), p.hashes[first].compacted, p.hashes[second].compacted)}, nil
+	}
+	if p.hashes[first] == p.hashes[second] {
+		return first, p.agreed([]*etcdMember{first, second}), nil
+	}
+	return p.outvote(ctx, append(followers[1:], leaders...))
+}
+
+// others are the members other than that one that have no flaw.
+func others(members []*etcdMember, than *etcdMember) (followers, leaders []*etcdMember) {
+	for _, m := range members {
+		switch {
+		case m == than || m.flaw() != "":
+		case m.isLeader:
+			leaders = append(leaders, m)
+		default:
+			followers = append(followers, m)
+		}
+	}
+	return followers, leaders
+}
+
+// outvote asks the rest, too, and returns one of those that most agree with. At least two must, and more than agree with anything else.
+func (p *poll) outvote(ctx context.Context, rest []*etcdMember) (*etcdMember, *backup.Comparison, error) {
+	var failures []error
+	for _, m := range rest {
+		failures = append(failures, p.ask(ctx, m))
+	}
+	var most []*etcdMember
+	tie := false
+	for _, m := range p.asked {
+		switch same := p.with(m); {
+		case len(same) > len(most):
+			most, tie = same, false
+		case len(same) == len(most) && p.hashes[m] != p.hashes[most[0]]:
+			tie = true
+		}
+	}
+	if len(most) < 2 || tie {
+		return nil, nil, backup.Permanent(errors.Join(fmt.Errorf("%s and %s have different keys at revision %d, and no majority shows which are "+
+			"right: compare them (etcdctl endpoint hashkv), and replace the member whose data is wrong", p.asked[0].name(), p.asked[1].name(),
+			p.revision), errors.Join(failures...)))
+	}
+	return most[0], p.agreed(most), nil
+}
+
+// agreed is the comparison in which those have the same keys, and others that were asked do not. The first of them is read.
+func (p *poll) agreed(same []*etcdMember) *backup.Comparison {
+	hash := p.hashes[same[0]]
+	c := &backup.Comparison{With: same[1].name(), Revision: p.revision, Hash: hash.hash, CompactRevision: hash.compacted}
+	for _, m := range p.asked {
+		if p.hashes[m] != hash {
+			c.Outvoted = append(c.Outvoted, m.name())
+		}
+	}
+	return c
+}
