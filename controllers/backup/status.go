@@ -93,7 +93,8 @@ func setReady(b Object, notReady string) {
 	case last != nil && last.Verified:
 		set(true, commonv1.ReasonBackupVerified, "backup "+last.Name+" is in the store, and a server was started from it"+comparisonNote(status))
 	case last != nil:
-		set(true, commonv1.ReasonBackupWritten, "backup "+last.Name+" is in the store; it was not verified, as verify was false"+comparisonNote(status))
+		set(true, commonv1.ReasonBackupWritten, "backup "+last.Name+" is in the store; it was not verified, as verify was false"+
+			comparisonNote(status))
 	case notReady != "":
 		set(false, commonv1.ReasonSourceNotReady, notReady)
 	case isUnderWay(status.Run):

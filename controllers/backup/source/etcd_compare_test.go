@@ -70,7 +70,10 @@ func TestAMemberThatDiffersIsOutvoted(t *testing.T) {
 	t.Parallel()
 	cluster := startCorrupt(t)
 	leader, wrong, right := cluster[0].endpoint, cluster[1].endpoint, cluster[2].endpoint
-	for name, order := range map[string][]string{"the wrong one first": {wrong, right, leader}, "the right one first": {right, leader, wrong}} {
+	for name, order := range map[string][]string{
+		"the wrong one first": {wrong, right, leader},
+		"the right one first": {right, leader, wrong},
+	} {
 		file := newFile(t)
 		meta, err := Etcd(t.Context(), sourceOf(order...), "", file)
 		if err != nil || meta.Compared == nil || meta.Compared.With != leader || !slices.Equal(meta.Compared.Outvoted, []string{wrong}) ||
