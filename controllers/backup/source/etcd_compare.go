@@ -77,6 +77,16 @@ func (p *poll) ask(ctx context.Context, m *etcdMember) error {
 	return nil
 }
 
+// reasonWithout asks members in turn. It returns why the first that gave no hash did not; empty if all gave one.
+func (p *poll) reasonWithout(ctx context.Context, members ...*etcdMember) string {
+	for _, m := range members {
+		if err := p.ask(ctx, m); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
 // with are the members that have the same keys as that one, which is the first of them.
 func (p *poll) with(m *etcdMember) []*etcdMember {
 	same := []*etcdMember{m}
@@ -94,13 +104,16 @@ func (p *poll) with(m *etcdMember) []*etcdMember {
 func compare(ctx context.Context, members []*etcdMember, first *etcdMember, revision int64) (*etcdMember, *backup.Comparison, error) {
 	followers, leaders := others(members, first)
 	if first.isLeader || len(followers) == 0 {
-		return first, &backup.Comparison{Skipped: fmt.Sprintf("two followers are compared, and of the %d member(s) that answer "+
-			"fewer are followers in sync", len(members))}, nil
+		found := len(followers)
+		if !first.isLeader {
+			found++
+		}
+		return first, &backup.Comparison{Skipped: fmt.Sprintf("it takes two followers in sync, and there are %d", found)}, nil
 	}
 	p := &poll{revision: revision, hashes: map[*etcdMember]keysHash{}}
 	second := followers[0]
-	if err := errors.Join(p.ask(ctx, first), p.ask(ctx, second)); err != nil {
-		return first, &backup.Comparison{Skipped: err.Error()}, nil
+	if missing := p.reasonWithout(ctx, first, second); missing != "" {
+		return first, &backup.Comparison{Skipped: missing}, nil
 	}
 	if p.hashes[first].compacted != p.hashes[second].compacted {
 		return first, &backup.Comparison{Skipped: fmt.Sprintf("%s and %s had compacted up to different revisions, %d and %d: the etcd was "+
