@@ -71,7 +71,7 @@ func diskUsed(ctx context.Context, pod corev1.Pod) (int64, error) {
 	var summary struct {
 		Pods []struct {
 			PodRef           struct{ UID string }
-			EphemeralStorage struct{ UsedBytes int64 }
+			EphemeralStorage struct{ UsedBytes int64 } `json:"ephemeral-storage"`
 		}
 	}
 	text := kubectl(ctx, "get", "--raw", "/api/v1/nodes/"+pod.Spec.NodeName+"/proxy/stats/summary")

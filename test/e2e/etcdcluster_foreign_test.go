@@ -21,7 +21,7 @@ var _ = Describe("EtcdCluster on a volume of another", Label(faults), func() {
 		folder, remove, err := cluster.SmallDisk(ctx, k8s, class, 512<<20)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(remove(ctx)).To(Succeed()) })
-		bindVolume(ctx, class, "data-bound-before-0")
+		bindVolume(ctx, class, "bound-before")
 		former := builders.EtcdCluster("bound-before").Size(1).Storage("64Mi").Build()
 		create(ctx, former)
 		eventuallyReady(ctx, former)
@@ -30,7 +30,7 @@ var _ = Describe("EtcdCluster on a volume of another", Label(faults), func() {
 		eventuallyGone(ctx, former)
 		release(ctx, class, "data-bound-before-0")
 
-		bindVolume(ctx, class, "data-bound-after-0")
+		bindVolume(ctx, class, "bound-after")
 		e := builders.EtcdCluster("bound-after").Size(1).Storage("64Mi").Build()
 		create(ctx, e)
 		Eventually(func(g Gomega) {
@@ -48,12 +48,13 @@ var _ = Describe("EtcdCluster on a volume of another", Label(faults), func() {
 	}, longest)
 })
 
-// bindVolume makes a claim to the one volume of a class.
-func bindVolume(ctx context.Context, class, claim string) {
+// bindVolume makes the claim of an EtcdCluster's first member to the one volume of a class, with the labels by which the operator finds it.
+func bindVolume(ctx context.Context, class, name string) {
 	GinkgoHelper()
 	volume := volumeOf(ctx, class)
 	create(ctx, &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: claim},
+		ObjectMeta: metav1.ObjectMeta{Name: "data-" + name + "-0", Labels: map[string]string{"app.kubernetes.io/name": "etcd",
+			"app.kubernetes.io/instance": name, "app.kubernetes.io/managed-by": "mainstay-operator"}},
 		Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume.Name, StorageClassName: &volume.Spec.StorageClassName,
 			AccessModes: volume.Spec.AccessModes,
 			Resources:   corev1.VolumeResourceRequirements{Requests: volume.Spec.Capacity}},
