@@ -41,14 +41,17 @@ func runPass(dieAt int, after bool) func(*model) (bool, error) {
 			m.Crashes--
 		}
 		e := m.object()
-		outside := &modelEffects{model: m, object: e, version: m.Version, dieAt: dieAt, after: after}
+		outside := &modelEffects{model: m, object: e, version: m.cachedObject().Version, dieAt: dieAt, after: after}
 		f := m.fleet(e, outside)
+		if m.Cache != nil {
+			outside.seen, outside.seenPods = &f.World, m.Cache.Pods
+		}
 		next := f.Situation().Plan()
 		return runStep(m, e, f, outside, next)
 	}
 }
 
-// runStep acts, then does what follows in a pass: the StatefulSet's size, and the permits.
+// runStep acts, then does what follows in a pass: the children, the permits, and the claims.
 func runStep(m *model, e *databasev1alpha1.EtcdCluster, f *Fleet, outside *modelEffects, next membership.Step) (bool, error) {
 	err := f.Act(context.Background(), next)
 	var violated broken
@@ -56,11 +59,15 @@ func runStep(m *model, e *databasev1alpha1.EtcdCluster, f *Fleet, outside *model
 		return true, violated
 	}
 	if err == nil || isWaiting(err) {
-		if e.Status.Membership != nil { // without a record nothing but what the pod of a backup needs is made
-			m.Replicas = f.Situation().DesiredPods()
-			m.Template, m.TemplateBroken = minorOf(e.Status.TargetVersion), m.podMistake()
+		if err = outside.writeChildren(f); err == nil {
+			err = f.WritePermits(context.Background())
 		}
-		err = f.WritePermits(context.Background())
+		if err == nil {
+			err = outside.settleClaims(f)
+		}
+		if errors.As(err, &violated) {
+			return true, violated
+		}
 	}
 	if outside.dieAt > 0 && !errors.Is(err, errCrashed) {
 		return false, nil // there was no such call
@@ -70,7 +77,7 @@ func runStep(m *model, e *databasev1alpha1.EtcdCluster, f *Fleet, outside *model
 
 // fallAsleep stops the operator after it has planned; wake lets it act on what it saw then.
 func fallAsleep(m *model) (bool, error) {
-	if m.Crashes == 0 || m.Asleep != nil {
+	if m.Crashes == 0 || m.Asleep != nil || m.Cache != nil {
 		return false, nil
 	}
 	e := m.object()
@@ -83,7 +90,8 @@ func fallAsleep(m *model) (bool, error) {
 	for i := range f.Members {
 		f.Members[i].Record = nil // it is in the status
 	}
-	m.Asleep = &sleeper{Step: next, World: f.World, Pods: m.Pods, Status: *e.Status.DeepCopy(), Version: m.Version}
+	m.Asleep = &sleeper{Step: next, World: f.World, Pods: m.Pods, Spec: f.Spec,
+		Status: *e.Status.DeepCopy(), Version: m.Version}
 	m.Asleep.text = asText(m.Asleep)
 	return true, nil
 }
@@ -97,7 +105,7 @@ func wake(m *model) (bool, error) {
 	e := &databasev1alpha1.EtcdCluster{Status: *s.Status.DeepCopy()}
 	outside := &modelEffects{model: m, object: e, version: s.Version}
 	f := m.fleet(e, outside)
-	f.World = s.World
+	f.Spec, f.World = s.Spec, s.World
 	f.Members = slices.Clone(s.World.Members) // which other orders of events have, too
 	for i := range f.Members {
 		name := f.Members[i].Name
@@ -110,7 +118,7 @@ func wake(m *model) (bool, error) {
 
 // allowRecovery has a human allow what the operator asks for, but not to start without any data.
 func allowRecovery(m *model) (bool, error) {
-	if m.Humans == 0 {
+	if m.Humans == 0 || m.Cache != nil {
 		return false, nil
 	}
 	e := m.object()
@@ -125,9 +133,36 @@ func allowRecovery(m *model) (bool, error) {
 	return true, nil
 }
 
-// actions are all that can happen next.
-func actions() []action {
-	list := []action{{"pass", runPass(0, false)}, {"write", func(m *model) (bool, error) { return m.Writes == m.Backup && m.write(), nil }},
+// actionsOf are all that can happen from a model on.
+func actionsOf(m *model) []action {
+	list := generalActions()
+	for _, group := range []struct {
+		happens bool
+		actions func() []action
+	}{
+		{m.Backup > 0, backupActions},
+		{m.Scheduled, upgradeActions},
+		{m.hasEdits(), specActions},
+		{m.Kills > 0, memoryActions},
+		{m.Meddles > 0, meddleActions},
+		{m.NodeReturns > 0, nodeActions},
+		{m.Lags > 0 || m.Cache != nil, cacheActions},
+		{m.Quota > 0, spaceActions},
+		{slices.ContainsFunc(m.Volumes[:], modelData.isAnothers), foreignActions},
+		{m.PutBacks > 0, func() []action { return []action{{"the API server is put back to an earlier state", putBack}} }},
+	} {
+		if group.happens {
+			list = append(list, group.actions()...)
+		}
+	}
+	return list
+}
+
+// generalActions are those that can happen to every model.
+func generalActions() []action {
+	list := []action{{"pass", runPass(0, false)},
+		{"write", func(m *model) (bool, error) { return m.Writes == m.Backup && !m.refusesWrites() && m.write(), nil }},
+
 		{"stop the operator", fallAsleep}, {"wake the operator", wake}, {"a human allows a recovery", allowRecovery}}
 	for call := 1; call <= 3; call++ {
 		list = append(list, action{fmt.Sprintf("pass, killed before call %d", call), runPass(call, false)},
@@ -136,21 +171,21 @@ func actions() []action {
 	for i := range membership.MaxSize {
 		list = append(list, podActions(i)...)
 	}
-	return slices.Concat(list, backupActions(), upgradeActions(), specActions(), foreignActions())
+	return list
 }
 
 // podActions are those of the pod at one ordinal, its server and its volume.
 func podActions(i int) []action {
-	return append(memoryActions(i), []action{
+	return []action{
 		{fmt.Sprintf("pod %d is made", i), func(m *model) (bool, error) {
-			if m.Pods[i].UID != "" || i >= int(m.Replicas) {
+			if m.Pods[i].UID != "" || i >= int(m.Replicas) || m.SetGone {
 				return false, nil
 			}
 			m.Pods[i].UID, m.Pods[i].Minor, m.Pods[i].Broken = fmt.Sprintf("p%d", m.newID()), m.Template, m.TemplateBroken
 			return true, nil
 		}},
 		{fmt.Sprintf("pod %d is taken away", i), func(m *model) (bool, error) {
-			if m.Pods[i].UID == "" || i < int(m.Replicas) {
+			if m.Pods[i].UID == "" || i < int(m.Replicas) || m.SetGone {
 				return false, nil
 			}
 			m.removePod(i)
@@ -173,7 +208,7 @@ func podActions(i int) []action {
 			return true, m.force(i, permit.Force)
 		}},
 		{fmt.Sprintf("the node of pod %d is drained", i), func(m *model) (bool, error) {
-			if m.Drains == 0 || !m.Pods[i].Runs || !m.sparesPod() {
+			if m.Drains == 0 || !m.Pods[i].Runs || !m.evicts(i) {
 				return false, nil
 			}
 			m.Drains--
@@ -190,7 +225,7 @@ func podActions(i int) []action {
 			m.removePod(i)
 			m.Volumes[i].Writes, m.Volumes[i].Old, m.Claims[i] = 0, true, m.newID()
 		}),
-	}...)
+	}
 }
 
 // fault is an event that the number of faults bounds.

@@ -20,6 +20,9 @@ func onForeignVolumes() *model {
 	return m
 }
 
+// isAnothers reports whether the volume has the data of another cluster.
+func (m modelData) isAnothers() bool { return m.Left[0] == anothers }
+
 // found are all directories on the volume.
 func (m modelData) found() []string {
 	return slices.DeleteFunc(append(m.Left[:], m.DataID), func(name string) bool { return name == "" })
@@ -38,7 +41,7 @@ func (m *model) checkForeign(i int, permit launcher.Permit) (starts bool, err er
 		switch known := len(permit.Known) == 0 || slices.Contains(permit.Known, name); {
 		case name == anothers && known:
 			return false, broken(fmt.Sprintf("member %d starts without data next to the data of another cluster", i))
-		case name == anothers:
+		case name == anothers, !known && m.isPutBack(): // a record that is older does not know it, and a human decides
 			m.Pods[i].Foreign = name
 			return false, nil
 		case !known:

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -23,10 +24,14 @@ func TestALostMajorityComesBack(t *testing.T) {
 
 // settle lets everything happen that can, but faults, until the cluster is as large as it shall be and all members run. It
 // returns an error if it does not get there.
-func (m *model) settle() error {
+func (m *model) settle() error { return m.settleBy(actionsOf(m)) }
+
+// settleBy is like settle, where these can happen.
+func (m *model) settleBy(actions []action) error {
 	m.Faults, m.Crashes, m.Edits, m.Kills, m.OtherSize, m.VersionEdits = 0, 0, 0, 0, 0, 0
+	m.Meddles, m.NodeReturns, m.Lags, m.PutBacks = 0, 0, 0, 0
 	for range 60 {
-		for _, a := range actions() {
+		for _, a := range actions {
 			next := m.clone()
 			happened, err := a.happen(next)
 			if err != nil {
@@ -40,18 +45,22 @@ func (m *model) settle() error {
 			return nil
 		}
 	}
-	return broken("it does not come to rest: " + m.String())
+	e := m.object()
+	next := m.fleet(e, &modelEffects{model: m, object: e}).Situation().Plan()
+	return broken(fmt.Sprintf("it does not come to rest, and the next step is %q, %s: %s", next, next.Message, m))
 }
 
 // atRest reports whether as many voters run as there shall be, of the latest template, and all are recorded.
 func (m *model) atRest() bool {
 	record := m.Status.Membership
 	if record == nil || record.ClusterID == "" || record.Restore != nil || m.isAwaited() || m.Writes < m.Backup || record.Change != nil ||
+		m.Cache != nil || !m.hasSpace() ||
 		len(m.Raft) != int(m.Size) || len(record.Members) != int(m.Size) {
 		return false
 	}
 	for i, item := range m.Raft {
-		if item.Learner || m.Pods[ordinalOf(item.Name)].Outdate || !m.runs(ordinalOf(item.Name), item.ID) ||
+		if item.Learner || m.Pods[ordinalOf(item.Name)].Outdate ||
+			!m.runs(ordinalOf(item.Name), item.ID) && !m.Pods[ordinalOf(item.Name)].Silent ||
 			m.raft(mustParseID(record.Members[i].ID)) == nil {
 			return false
 		}
@@ -103,10 +112,13 @@ func (m *model) hasMajority() bool {
 
 // canHeal reports whether nothing but time is needed, or a human who is there.
 func (m *model) canHeal() bool {
+	if m.isPutBack() {
+		return false
+	}
 	isAwake := m.Asleep == nil // one that wakes may record what it saw run, and what has lost its data since
 	isNotFormed := isAwake && m.Status.Membership != nil && m.Status.Membership.ClusterID == ""
 	isHelped := isAwake && m.canRestore() || m.held() > 0 && (m.Humans > 0 || m.isRecovering())
-	return m.hasMajority() && !m.isStuckWithoutMemory() || isHelped || isNotFormed && m.held() == 0
+	return m.hasMajority() && !m.isStuckWithoutMemory() && !m.isStuckOnClaim() || isHelped || isNotFormed && m.held() == 0
 }
 
 // isRecovering reports whether a recovery is recorded, from a member that has its data.

@@ -87,38 +87,31 @@ func (m *modelEffects) removeExactly(i int) error {
 	if m.seen != nil && m.seenPod(i).UID != types.UID(m.Pods[i].UID) {
 		return errors.New("the pod is another")
 	}
+	if err := m.checkOnlyCopy(i); err != nil {
+		return err
+	}
 	m.removePod(i)
 	return nil
 }
 
 func (m *modelEffects) EvictPod(_ context.Context, name string) error {
 	return m.call(func() error {
-		if !m.sparesPod() {
+		if !m.evicts(ordinalOf(name)) {
 			return ErrNoDisruptionAllowed
 		}
 		return m.removeExactly(ordinalOf(name))
 	})
 }
 
-// sparesPod reports whether the budget has a pod to spare: there are three voters or more, and all pods run.
-func (m *model) sparesPod() bool {
-	voters := 0
-	for _, member := range m.Status.Membership.Members {
-		if member.Ran || !member.Joined {
-			voters++
-		}
-	}
-	for i := range int(m.Replicas) {
-		if !m.Pods[i].Runs {
-			return false
-		}
-	}
-	return voters >= 3
-}
+// claimUID is that of the claim at an ordinal.
+func (m *model) claimUID(i int) types.UID { return types.UID(fmt.Sprintf("claim-%d", m.Claims[i])) }
 
-func (m *modelEffects) WritePermit(_ context.Context, name, permit string, _ types.UID) error {
+func (m *modelEffects) WritePermit(_ context.Context, name, permit string, claim types.UID) error {
 	return m.call(func() error {
 		i := ordinalOf(name)
+		if m.Storage && claim != m.claimUID(i) {
+			return errStale
+		}
 		if p := m.Pods[i]; m.seen != nil && (m.seenPod(i).UID != types.UID(p.UID) || m.seenPod(i).Permit != p.Permit) {
 			return errors.New("the pod has changed")
 		}
@@ -127,11 +120,14 @@ func (m *modelEffects) WritePermit(_ context.Context, name, permit string, _ typ
 	})
 }
 
-// removePod takes a pod away, and without storage its data.
+// removePod takes a pod away, and without storage its data. A claim that was deleted goes with it.
 func (m *model) removePod(i int) {
 	m.Pods[i] = modelPod{}
 	if !m.Storage {
 		m.Volumes[i] = modelData{}
+	}
+	if m.Going[i] {
+		m.dropClaim(i)
 	}
 }
 
@@ -155,6 +151,7 @@ func (m *modelServer) Look(context.Context) membership.View {
 	if m.hasQuorum() && v.Token == m.Token {
 		view.Leader = m.leader()
 	}
+	m.showSpace(m.ordinal, &view)
 	return view
 }
 
@@ -191,6 +188,9 @@ func (m *model) openToClients() {
 	for i := range m.Pods {
 		p, one := &m.Pods[i], m.raft(m.Volumes[i].ID)
 		p.Serves = p.Runs && (p.Serves || one != nil && m.hasQuorum())
+		if m.Quota > 0 { // compactions go by revisions
+			m.catchUp(i)
+		}
 	}
 	m.agree()
 }
@@ -316,25 +316,29 @@ func recordOf(e *databasev1alpha1.EtcdCluster, name string) *databasev1alpha1.Et
 
 // fleet is what a pass sees now.
 func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *Fleet {
-	f := &Fleet{Cluster: e, Spec: m.spec(), Effects: outside, servers: map[string]server{}, Memory: &Memory{},
+	cached := m.cachedPods()
+	f := &Fleet{Cluster: e, Spec: m.cachedObject().spec(), Effects: outside, servers: map[string]server{}, Memory: &Memory{},
 		Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}
-	m.lookAtRestores(e, f)
-	f.Backups = m.lookAtBackups()
+	cached.lookAtRestores(e, f)
+	f.Backups = cached.lookAtBackups()
 	record := e.Status.Membership
 	for ordinal := range membership.MaxSize {
-		name, p := m.spec().MemberName(int32(ordinal)), m.Pods[ordinal] //nolint:gosec // at most 5
+		name, p := m.spec().MemberName(int32(ordinal)), cached.Pods[ordinal] //nolint:gosec // at most 5
 		one := membership.Member{Name: name, Record: recordOf(e, name)}
 		if p.UID != "" {
 			one.Pod = membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost, Foreign: p.Foreign,
-				Ready: p.Runs, HasRun: p.Ran, Stopped: p.Ran && !p.Runs, NeverRan: !p.Ran,
-				Outdated: p.Outdate || p.Minor != m.Template || p.Broken != m.TemplateBroken, Image: p.imageOf()}
+				Ready: p.Runs, HasRun: p.Ran, Stopped: p.Ran && !p.Runs && !p.Silent, NeverRan: !p.Ran && !p.Silent,
+				Fails: p.Broken != 0 && !p.Runs, ClaimGoes: cached.Going[ordinal],
+				Outdated: p.Outdate || p.Minor != cached.Template || p.Broken != cached.TemplateBroken, Image: p.imageOf()}
 			if p.Broken == isUnschedulable {
 				one.Pod.Address = ""
 			}
 			if m.Storage {
-				one.Pod.ClaimUID = types.UID(fmt.Sprintf("claim-%d", m.Claims[ordinal]))
+				one.Pod.ClaimUID = cached.claimUID(ordinal)
 			}
-			f.servers[name] = &modelServer{outside, ordinal}
+			if p.UID == m.Pods[ordinal].UID { // at the address of one that is gone no one answers
+				f.servers[name] = &modelServer{outside, ordinal}
+			}
 		}
 		if one.Record != nil || p.UID != "" || record != nil && record.Change != nil && record.Change.Name == name {
 			f.Members = append(f.Members, one)
@@ -345,14 +349,6 @@ func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *F
 }
 
 func (*modelEffects) WarnOfSource(string) {}
-
-func (*modelServer) Alarms(context.Context) ([]membership.Alarm, error) { return nil, nil }
-
-func (*modelServer) Compact(context.Context, int64) error { return nil }
-
-func (*modelServer) Defragment(context.Context) error { return nil }
-
-func (*modelServer) Disarm(context.Context, membership.Alarm) error { return nil }
 
 func (*modelServer) LookAtAccess(context.Context, []wire.User, bool) (membership.Access, error) {
 	return membership.Access{}, nil

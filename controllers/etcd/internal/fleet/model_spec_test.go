@@ -2,6 +2,9 @@ package fleet
 
 import (
 	"fmt"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
 // What a template can be that somebody has written by mistake.
@@ -90,6 +93,11 @@ func specActions() []action {
 	}
 }
 
+// hasEdits reports whether the spec may yet be edited, an edit may be taken back, or pods have a mistake.
+func (m *model) hasEdits() bool {
+	return m.Edits > 0 || m.hasMistakes() || m.OtherSize != 0 || m.FormerSize != 0 || m.VersionEdits > 0 || m.MayTakeBack
+}
+
 // editByMistake edits the spec of a model in which that mistake may be made.
 func editByMistake(mistake int) func(*model) (bool, error) {
 	return func(m *model) (bool, error) {
@@ -102,15 +110,15 @@ func editByMistake(mistake int) func(*model) (bool, error) {
 	}
 }
 
-// podMistake is what is wrong with the template of the StatefulSet. It follows the spec, but the image that the status names.
-func (m *model) podMistake() int {
+// mistakeIn is what is wrong with the template of the StatefulSet. It follows the spec, but the image that the status names.
+func mistakeIn(status *databasev1alpha1.EtcdClusterStatus, spec int) int {
 	switch {
-	case m.Status.TargetImage == missingImage:
+	case status.TargetImage == missingImage:
 		return cannotBePulled
-	case m.Broken == cannotBePulled:
+	case spec == cannotBePulled:
 		return 0
 	}
-	return m.Broken
+	return spec
 }
 
 // imageOf is the image of a pod.
@@ -132,7 +140,16 @@ func (m *model) checkVersions() error {
 }
 
 // memoryActions are those of a server with too little memory: for a while it may suffice.
-func memoryActions(i int) []action {
+func memoryActions() []action {
+	var list []action
+	for i := range membership.MaxSize {
+		list = append(list, killActions(i)...)
+	}
+	return list
+}
+
+// killActions are those of the server at one ordinal.
+func killActions(i int) []action {
 	return []action{
 		{fmt.Sprintf("server %d serves for a while, with too little memory", i), func(m *model) (bool, error) {
 			p := &m.Pods[i]

@@ -23,12 +23,18 @@ type model struct {
 	SavedStatus string `json:"-"`
 	// Asleep is an operator that was stopped after it had planned, and is yet to wake.
 	Asleep *sleeper
+	// Cache is what the operator's caches have; nil if they are up to date.
+	Cache *modelCache `json:",omitempty"`
+	// Saved is what the API server may be put back to.
+	Saved *model `json:"-"`
 	// violation is the promise that was broken on the way here.
 	violation error
 }
 
 // modelFacts are the part of a model that can be copied and compared.
 type modelFacts struct {
+	modelKubernetes
+	modelSpace
 	Size    int32
 	Storage bool
 	Version int // of the object: each save raises it
@@ -71,6 +77,8 @@ type modelFacts struct {
 	MayTakeBack           bool
 	// Kills are how many servers may yet be killed for memory.
 	Kills int
+	// Lags is how often the caches may yet fall behind, PutBacks how often the API server may yet be put back.
+	Lags, PutBacks int
 }
 
 type modelPod struct {
@@ -84,8 +92,9 @@ type modelPod struct {
 	Foreign string // data of another cluster, next to which it has not started
 	Started string // data directory with which it started, empty
 	Outdate bool
-	Minor   int // that its server runs
-	Kills   int // of its server, for memory
+	Minor   int  // that its server runs
+	Kills   int  // of its server, for memory
+	Silent  bool // its node does not report: nothing starts there, and it is not known what does
 }
 
 // modelData is what a volume holds: the directory of one member, and what is left there of others.
@@ -116,6 +125,7 @@ type sleeper struct {
 	Step    membership.Step
 	World   membership.World             // that it saw
 	Pods    [membership.MaxSize]modelPod // likewise
+	Spec    membership.Spec
 	Status  databasev1alpha1.EtcdClusterStatus
 	Version int
 	text    string // distinguishes it from others
@@ -152,7 +162,7 @@ func (m *model) setStatus(status *databasev1alpha1.EtcdClusterStatus) {
 
 // object is the EtcdCluster as a pass reads it.
 func (m *model) object() *databasev1alpha1.EtcdCluster {
-	return &databasev1alpha1.EtcdCluster{Status: *m.Status.DeepCopy()}
+	return &databasev1alpha1.EtcdCluster{Status: *m.cachedObject().Status.DeepCopy()}
 }
 
 var keySeed = maphash.MakeSeed()
@@ -173,6 +183,10 @@ func (m *model) key() uint64 {
 	if m.Asleep != nil {
 		maphash.WriteComparable(&h, m.Asleep.text)
 	}
+	if m.Cache != nil {
+		maphash.WriteComparable(&h, m.Cache.key)
+		maphash.WriteComparable(&h, m.Cache.hasObject)
+	}
 	return h.Sum64()
 }
 
@@ -188,7 +202,7 @@ func (m *model) newID() int { m.IDs++; return m.IDs }
 
 func (m *model) spec() membership.Spec {
 	spec := membership.Spec{Name: "a", Namespace: "ns", Size: m.Size, HasStorage: m.Storage, AllowedRecovery: m.Allowed,
-		FromBackup: m.Bootstrap, Wanted: modelVersions[m.Wanted], DefaultImages: modelImages}
+		FromBackup: m.Bootstrap, Wanted: modelVersions[m.Wanted], DefaultImages: modelImages, Quota: int64(m.Quota) << 20}
 	if m.Broken == cannotBePulled {
 		spec.Image = missingImage
 	}
@@ -252,7 +266,7 @@ func (m *model) check() error {
 	if m.held() < m.Held {
 		return broken("writes are lost that the member had from which the cluster continued")
 	}
-	if err := errors.Join(m.checkBackedUp(), m.checkVersions()); err != nil {
+	if err := errors.Join(m.checkBackedUp(), m.checkVersions(), m.checkSpace()); err != nil {
 		return err
 	}
 	learners := 0
@@ -274,7 +288,7 @@ func (m *model) startServer(i int) error {
 	if err := json.Unmarshal([]byte(p.Permit), &permit); err != nil {
 		return err
 	}
-	if permit.Pod != p.UID {
+	if permit.Pod != p.UID || p.Silent {
 		return nil
 	}
 	if fails, err := m.failToStart(i); fails || err != nil {
@@ -296,8 +310,7 @@ func (m *model) startServer(i int) error {
 		}
 		return nil
 	}
-	m.meet(i, permit)
-	return nil
+	return m.meet(i, permit)
 }
 
 // prepare does what the launcher does before it becomes etcd, and reports whether it may.
@@ -391,25 +404,29 @@ func (m *model) keepsWrites() bool {
 }
 
 // meet gives a server that has started its ID: when all that form the cluster are there, or when the others have added it.
-func (m *model) meet(i int, permit launcher.Permit) {
+func (m *model) meet(i int, permit launcher.Permit) error {
 	name := m.spec().MemberName(int32(i)) //nolint:gosec // at most 5
 	if permit.State == launcher.StateExisting {
 		for _, item := range m.Raft {
 			if item.Name == name && membership.FormatID(item.ID) == permit.MemberID && !item.Started && len(permit.InitialCluster) == len(m.Raft) {
 				m.Volumes[i].ID = item.ID
 				m.raft(item.ID).Started = true
-				return
+				m.Files[i] = m.leadersFile()
+				return nil
 			}
 		}
 		m.Pods[i].Runs = false // it waits for the others to wait for it; etcd compares the list that it was given with theirs, and ends
-		return
+		return nil
 	}
 	// no one meets the former ones
 	if record := m.Status.Membership; permit.Token != m.Token && record != nil && permit.Token == record.Token {
+		if err := m.checkFresh(); err != nil {
+			return err
+		}
 		m.Token, m.Raft, m.Writes = permit.Token, nil, m.Volumes[i].Writes // of a backup, if it started with one
 	}
 	if permit.Token != m.Token {
-		return
+		return nil
 	}
 	if len(m.Raft) == 0 { // who forms is fixed by the permits: all get the same IDs from it
 		for _, peer := range permit.InitialCluster {
@@ -422,4 +439,5 @@ func (m *model) meet(i int, permit launcher.Permit) {
 			m.raft(item.ID).Started = true
 		}
 	}
+	return nil
 }

@@ -145,6 +145,12 @@ func (s Situation) finishRecovery() (Step, bool) {
 	}
 	former := s.givenUp()
 	if m.Pod.Permit != "" && !s.recovers(m) {
+		if m.Pod.ClaimGoes { // its pod alone keeps the volume
+			return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
+				"the cluster is to continue from the data of %s, and somebody has deleted its PersistentVolumeClaim: the data would go with the "+
+					"pod. Save it from the pod with etcdctl snapshot save, or copy its member/snap/db, and restore that into a new EtcdCluster",
+				name)}, true
+		}
 		former = append(former, m)
 	}
 	for _, o := range former {

@@ -51,6 +51,13 @@ func TestRecovery(t *testing.T) {
 			s.allow()
 			s.Members[2].View.Index++
 		}, "Block ", "annotate this object"},
+		{"E8: the pod of the survivor stays while its claim would go with it", func(s *scene) {
+			s.loseMajority()
+			s.Listed = false
+			s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRecover, Name: "a-2", Recovery: "r"}
+			s.Members[0].Pod, s.Members[1].Pod = Pod{}, Pod{}
+			s.Members[2].Pod.ClaimGoes = true
+		}, "Block ", "the data would go with the pod"},
 		{"E8: unreachable is not lost", func(s *scene) { s.Listed = false; s.silence(0); s.silence(1) }, "Block ", "1 of 3 members answer"},
 		{"the status is older than an EtcdRestore", func(s *scene) {
 			s.Listed, s.Other = false, View{Answered: true, ClusterID: 0xabc}
