@@ -45,6 +45,31 @@ func TestLostDataOfAPod(t *testing.T) {
 	}
 }
 
+func TestARecoveryThatEndedBelowWhatWasAllowed(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		ended   corev1.ContainerStateTerminated
+		started bool
+		want    int64
+	}{
+		{"it says at which revision", corev1.ContainerStateTerminated{ExitCode: launcher.ExitBelowAllowed, Message: launcher.BelowAllowed + "70"},
+			false, 70},
+		{"it serves by now", corev1.ContainerStateTerminated{ExitCode: launcher.ExitBelowAllowed, Message: launcher.BelowAllowed + "70"},
+			true, 0},
+		{"it does not say", corev1.ContainerStateTerminated{ExitCode: launcher.ExitBelowAllowed, Message: "x"}, false, 0},
+		{"it ended for another reason", corev1.ContainerStateTerminated{ExitCode: 1, Message: launcher.BelowAllowed + "70"}, false, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
+				{Name: config.AppName, LastTerminationState: corev1.ContainerState{Terminated: &c.ended}, Started: &c.started},
+			}}}
+			if got := ReadPod(pod, &appsv1.StatefulSet{}).EndedAt; got != c.want {
+				t.Errorf("got %d", got)
+			}
+		})
+	}
+}
+
 // A pod whose image is still being pulled does not fail: its cluster forms once that has ended.
 func TestAPodFailsOnceKubernetesReportsWhy(t *testing.T) {
 	waits := func(reason string) corev1.PodStatus {

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -93,7 +94,7 @@ func (f *Fleet) recordRecovery(s membership.Step) {
 	record.Members = []databasev1alpha1.EtcdRecordedMember{survivor}
 	f.Cluster.Status.CompactedRevision = 0 // the revision may go back
 	f.Cluster.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{
-		Time: metav1.NewTime(f.Clock.Now()), Member: s.Member, Lost: s.Lost, Revision: m.View.Revision,
+		Time: metav1.NewTime(f.Clock.Now()), Member: s.Member, Lost: s.Lost, Revision: cmp.Or(m.View.Revision, m.Pod.EndedAt),
 	}
 }
 

@@ -64,6 +64,22 @@ func TestARecoverySavesWhatItContinuesFrom(t *testing.T) {
 	}
 }
 
+// The member of a recovery that has ended at an earlier revision does not answer: its launcher has said where it ends.
+func TestARecoveryFromAnEarlierRevisionSavesThat(t *testing.T) {
+	m := lostMajority(3)
+	e := m.object()
+	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
+	for i := range f.Members {
+		f.Members[i].View, f.Members[i].Pod.EndedAt = membership.View{}, 70
+	}
+	if err := f.Act(t.Context(), membership.Step{Do: membership.Recover, Member: "a-2", Lost: []string{"a-0"}}); err != nil {
+		t.Fatal(err)
+	}
+	if last := m.Status.LastRecovery; last.Revision != 70 || len(last.Lost) != 1 {
+		t.Errorf("got %+v", last)
+	}
+}
+
 // A verb that acts and has no act would be done with at once.
 func TestEachVerbThatActsHasAnAct(t *testing.T) {
 	acting := membership.ActingVerbs()

@@ -36,15 +36,15 @@ func forceOnce(command []string, permit Permit, at Paths) error {
 	} else if err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	if err := force(command, at.Loopback); err != nil {
+	if err := force(command, at.Loopback, permit.MinRevision); err != nil {
 		return fmt.Errorf("making the member a cluster of one: %w", err)
 	}
 	return writeDurable(marker, permit.Force, at.Data)
 }
 
 // force runs a server that makes its member a cluster of one, until it is one. All that makes it one is in its log then, so it
-// does not matter how it ends.
-func force(command []string, address string) error {
+// does not matter how it ends. It returns a belowAllowedError if its keys end below a revision.
+func force(command []string, address string, minRevision int64) error {
 	runtime.LockOSThread() // the child is killed when the thread ends that has started it
 	defer runtime.UnlockOSThread()
 	command = forcedCommand(command, address)
@@ -62,9 +62,13 @@ func force(command []string, address string) error {
 		_ = etcd.Wait() // its state says how it has ended
 		close(ended)
 	}()
-	err := awaitCluster(fmt.Sprintf("%s:%d", address, forcedMetricsPort), asked, ended)
+	metrics := fmt.Sprintf("%s:%d", address, forcedMetricsPort)
+	err := awaitCluster(metrics, asked, ended)
 	if errors.Is(err, errEnded) {
 		err = fmt.Errorf("%w: %s", err, etcd.ProcessState)
+	}
+	if err == nil {
+		err = checkRevision(metrics, minRevision)
 	}
 	end(etcd, ended)
 	return err

@@ -26,7 +26,7 @@ import (
 const fakeEtcd = "fake-etcd"
 
 // runFakeEtcd notes by which words it was started, in the file "calls". One that is forced does what the file "forced" says:
-// "serves", "waits" or "ends".
+// "serves" at revision 7, "waits" or "ends".
 func runFakeEtcd(dir string, words []string) int {
 	calls, err := os.OpenFile(dir+"/calls", os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -47,7 +47,9 @@ func runFakeEtcd(dir string, words []string) int {
 			return 4
 		}
 		go func() {
-			_ = http.Serve(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			_ = http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = fmt.Fprintf(w, "# TYPE %s gauge\n%s 7\n", RevisionMetric, RevisionMetric)
+			}))
 		}()
 	}
 	select {
@@ -63,7 +65,7 @@ func runFakeEtcd(dir string, words []string) int {
 func recovering(t *testing.T, does string) string {
 	t.Helper()
 	dir := newPod(t, Permit{})
-	permitRecovery(t, dir, "r")
+	permitRecovery(t, dir, "r", 7)
 	if err := errors.Join(os.MkdirAll(dir+"/data/d/member/wal/0.wal", 0o700), os.WriteFile(dir+"/forced", []byte(does), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -71,9 +73,9 @@ func recovering(t *testing.T, does string) string {
 }
 
 // permitRecovery writes the permit of the pod.
-func permitRecovery(t *testing.T, dir, recovery string) {
+func permitRecovery(t *testing.T, dir, recovery string, minRevision int64) {
 	t.Helper()
-	text, _ := json.Marshal(Permit{Pod: "p1", Data: "d", Ran: true, Force: recovery})
+	text, _ := json.Marshal(Permit{Pod: "p1", Data: "d", Ran: true, Force: recovery, MinRevision: minRevision})
 	if err := os.WriteFile(dir+"/permit", text, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +130,7 @@ func TestForce(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := recovering(t, "serves")
 			for _, recovery := range c.starts {
-				permitRecovery(t, dir, recovery)
+				permitRecovery(t, dir, recovery, 7)
 				if _, message, code := run(t, dir, StartCommand, os.Args[0], fakeEtcd, "--listen-client-urls=http://0.0.0.0:2379"); code != 0 {
 					t.Fatal(message)
 				}
@@ -296,11 +298,20 @@ func TestARealClusterOfOne(t *testing.T) {
 	_ = forced.Process.Kill()
 	_ = forced.Wait()
 
-	permit.Ran, permit.Force = true, "r"
-	text, _ := json.Marshal(permit)
-	if err := os.WriteFile(dir+"/permit", text, 0o600); err != nil {
-		t.Fatal(err)
+	permit.Ran = true
+	allow := func(recovery string, revision int64) {
+		permit.Force, permit.MinRevision = recovery, revision
+		text, _ := json.Marshal(permit)
+		if err := os.WriteFile(dir+"/permit", text, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
+	allow("refused", 3)
+	start := append([]string{StartCommand}, e.words...)
+	if _, message, code := run(t, dir, start...); code != ExitBelowAllowed || message != BelowAllowed+"2" {
+		t.Errorf("it said %q, exit code %d", message, code)
+	}
+	allow("r", 2)
 	launcher = serve()
 	if got := e.members(); !slices.Equal(got, []string{own}) {
 		t.Errorf("its members are %v", got)

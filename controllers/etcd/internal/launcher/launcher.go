@@ -50,6 +50,11 @@ const (
 	// Unusable is the termination message of a start from such a backup, before the reason.
 	Unusable = "mainstay: the backup cannot be restored: "
 
+	// ExitBelowAllowed is the exit code of a recovery that has ended at an earlier revision than a human has allowed.
+	ExitBelowAllowed = 121
+	// BelowAllowed is the termination message of such a recovery, before the revision.
+	BelowAllowed = "mainstay: the data ends below the revision from which a human allowed to continue, at revision "
+
 	// pollInterval is the time between two looks at the permit. The kubelet writes it within a second of a change.
 	pollInterval = 100 * time.Millisecond
 )
@@ -84,20 +89,29 @@ func Main(args []string, at Paths) int {
 	if err == nil {
 		return 0
 	}
-	code, message := ExitFailed, "mainstay: "+err.Error()
-	if lost := dataLostError(""); errors.As(err, &lost) {
-		code, message = ExitDataLost, DataLost+err.Error()
-	} else if errors.As(err, new(unusableError)) {
-		code, message = ExitUnusable, Unusable+err.Error()
-	} else if errors.As(err, new(foreignError)) {
-		code, message = ExitForeign, Foreign+err.Error()
-	}
+	code, message := ending(err)
 	_, _ = io.WriteString(os.Stderr, message+"\n")
 	if log, err := os.OpenFile(at.Log, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
 		_, _ = io.WriteString(log, message)
 		_ = log.Close()
 	}
 	return code
+}
+
+// ending is how the program ends by an error: its exit code, and what it says.
+func ending(err error) (code int, message string) {
+	lost, below := dataLostError(""), belowAllowedError(0)
+	switch {
+	case errors.As(err, &lost):
+		return ExitDataLost, DataLost + lost.Error()
+	case errors.As(err, &below):
+		return ExitBelowAllowed, BelowAllowed + below.Error()
+	case errors.As(err, new(unusableError)):
+		return ExitUnusable, Unusable + err.Error()
+	case errors.As(err, new(foreignError)):
+		return ExitForeign, Foreign + err.Error()
+	}
+	return ExitFailed, "mainstay: " + err.Error()
 }
 
 // dataLostError names the data directory that is not there.

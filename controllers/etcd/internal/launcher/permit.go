@@ -18,6 +18,8 @@ type Permit struct {
 	// Force names the recovery by which the member becomes a cluster of one, without those that are lost; empty for none. It
 	// does so once for each.
 	Force string `json:"force,omitempty"`
+	// MinRevision is the revision of the keys from which a human has allowed that recovery to continue: it serves from no earlier one.
+	MinRevision int64 `json:"minRevision,omitempty"`
 	// Restore is the backup that the member starts with, while it has no log; nil if it starts with none.
 	Restore *Restore `json:"restore,omitempty"`
 	// Drop are the directories of former members. Nothing else is dropped: what somebody else has left is not ours.

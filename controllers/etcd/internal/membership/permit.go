@@ -21,6 +21,9 @@ func (s Situation) Permit(m Member) string {
 		Drop: s.Status.Membership.FormerDataIDs, State: launcher.StateNew, Token: s.Status.Membership.Token,
 		InitialCluster: s.initialCluster(*m.Record), Restore: s.restoreOf(m.Record), Known: s.knownData(*m.Record),
 	}
+	if last := s.Status.LastRecovery; permit.Force != "" && last != nil {
+		permit.MinRevision = last.Revision
+	}
 	if m.Record.Joined {
 		permit.State, permit.MemberID = launcher.StateExisting, m.Record.ID
 	}

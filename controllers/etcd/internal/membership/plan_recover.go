@@ -99,7 +99,12 @@ func (s Situation) recoveryToken(lost, left []Member) string {
 	for _, m := range lost {
 		seen = append(seen, m.Record.DataID)
 	}
-	sum := sha256.Sum256([]byte(strings.Join(seen, "\n")))
+	return tokenOf(seen...)
+}
+
+// tokenOf is short, and differs with each of the words.
+func tokenOf(words ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(words, "\n")))
 	return hex.EncodeToString(sum[:])[:12]
 }
 
@@ -142,6 +147,9 @@ func (s Situation) finishRecovery() (Step, bool) {
 	m, _ := s.Find(name)
 	if s.hasLostData(m) {
 		return s.formIfAllowed(m), true
+	}
+	if m.Pod.EndedAt > 0 && s.recovers(m) {
+		return s.recoverBelow(m), true
 	}
 	former := s.givenUp()
 	if m.Pod.Permit != "" && !s.recovers(m) {

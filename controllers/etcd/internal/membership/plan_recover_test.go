@@ -42,6 +42,19 @@ func (s *scene) serveRecovered() {
 	s.Listed, s.Members[2].View = true, View{Answered: true, ID: 102, Leader: 102}
 }
 
+// endBelow has the recovery from revision 77 end at revision 70.
+func (s *scene) endBelow() {
+	s.recovering()
+	s.endRecoveryBelow()
+}
+
+func (s *scene) endRecoveryBelow() {
+	s.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{Member: "a-2", Lost: []string{"a-0", "a-1"}, Revision: 77}
+	s.Members[2].Pod.Permit = s.Permit(s.Members[2])
+	s.silence(2)
+	s.Members[2].Pod.EndedAt = 70
+}
+
 func TestRecovery(t *testing.T) {
 	for _, c := range []row{
 		{"E8: a human must allow it", (*scene).loseMajority, "Block ", "from the data of a-2, revision 77"},
@@ -194,6 +207,20 @@ func TestRecovery(t *testing.T) {
 			s.silence(2)
 		}, "Wait ", "waiting for a-2"},
 		{"E8: it serves", func(s *scene) { s.recovering(); s.serveRecovered() }, "EndRecovery a-2", ""},
+		{"E8: below the revision that a human allowed it does not serve", (*scene).endBelow, "Block ",
+			"at revision 77, ends at revision 70: it does not know"},
+		{"E8: a human may allow that, too", func(s *scene) { s.endBelow(); s.allow() }, "Recover a-2", "a human has allowed it"},
+		{"E8: not by the token of the later revision", func(s *scene) {
+			s.loseMajority()
+			s.allow()
+			token := s.AllowedRecovery
+			s.endBelow()
+			s.AllowedRecovery = token
+		}, "Block ", "annotate this object"},
+		{"E8: where the recovery before ended says nothing", func(s *scene) {
+			s.endBelow()
+			s.Status.Membership.Change.Recovery = "next"
+		}, "DeletePod a-2", "members that are lost"},
 	} {
 		t.Run(c.name, c.test)
 	}
@@ -207,6 +234,7 @@ func TestPermitOfARecovery(t *testing.T) {
 	}{
 		{"a new pod takes part in it", func(*scene) {}, `"ran":true,"force":"r"`},
 		{"it is given the same again", (*scene).serveRecovered, `"ran":true,"force":"r"`},
+		{"it continues from no earlier revision than was allowed", (*scene).endRecoveryBelow, `"force":"r","minRevision":77`},
 		{"not one that runs with members that are lost", func(s *scene) { s.Members[2].Pod.Permit = `{"data":"d2"}` }, ""},
 		{"not one of an earlier recovery", func(s *scene) { s.Members[2].Pod.Permit = `{"data":"d2","force":"before"}` }, ""},
 		{"not while what was given up may run", func(s *scene) { s.Members[0].Pod = Pod{UID: "x", Permit: "y", Deleting: true} }, ""},

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
@@ -28,7 +29,7 @@ const (
 	metricID        = "etcd_server_id"
 	metricCommitted = "etcd_server_proposals_committed_total"
 	metricApplied   = "etcd_server_proposals_applied_total"
-	metricRevision  = "etcd_debugging_mvcc_current_revision"
+	metricRevision  = launcher.RevisionMetric
 )
 
 // LookAtWaiting asks a server that does not answer clients what data it has: etcd opens no port to them before it has seen a
