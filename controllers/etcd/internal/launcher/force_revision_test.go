@@ -3,6 +3,7 @@ package launcher
 import (
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -11,10 +12,7 @@ func TestARecoveryEndsAtNoEarlierRevisionThanWasAllowed(t *testing.T) {
 	dir := recovering(t, "serves")
 	permitRecovery(t, dir, "r", 8)
 	for range 2 {
-		_, message, code := run(t, dir, StartCommand, os.Args[0], fakeEtcd, "--listen-client-urls=http://0.0.0.0:2379")
-		if code != ExitBelowAllowed || message != BelowAllowed+"7" {
-			t.Errorf("it said %q, exit code %d", message, code)
-		}
+		isRefused(t, dir, 7, os.Args[0], fakeEtcd, "--listen-client-urls=http://0.0.0.0:2379")
 	}
 	permitRecovery(t, dir, "next", 7)
 	if _, message, code := run(t, dir, StartCommand, os.Args[0], fakeEtcd, "--listen-client-urls=http://0.0.0.0:2379"); code != 0 {
@@ -22,6 +20,15 @@ func TestARecoveryEndsAtNoEarlierRevisionThanWasAllowed(t *testing.T) {
 	}
 	if got, want := calls(t, dir), []string{"forced", "ended", "forced", "ended", "forced", "ended", "served"}; !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
+	}
+}
+
+// isRefused checks that a recovery by these words ends at that revision, which is below the one that was allowed.
+func isRefused(t *testing.T, dir string, at int64, words ...string) {
+	t.Helper()
+	_, message, code := run(t, dir, append([]string{StartCommand}, words...)...)
+	if code != ExitBelowAllowed || message != BelowAllowed+strconv.FormatInt(at, 10) {
+		t.Errorf("it said %q, exit code %d", message, code)
 	}
 }
 

@@ -307,10 +307,7 @@ func TestARealClusterOfOne(t *testing.T) {
 		}
 	}
 	allow("refused", 3)
-	start := append([]string{StartCommand}, e.words...)
-	if _, message, code := run(t, dir, start...); code != ExitBelowAllowed || message != BelowAllowed+"2" {
-		t.Errorf("it said %q, exit code %d", message, code)
-	}
+	isRefused(t, dir, 2, e.words...)
 	allow("r", 2)
 	launcher = serve()
 	if got := e.members(); !slices.Equal(got, []string{own}) {
