@@ -63,7 +63,7 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"three form with too little memory", editing(newModel(3, true), isKilled, 2), 0, 0, 6_000},
 		{"three without storage get too little memory, one crash", editing(formed(3, 3, false), isKilled, 1), 0, 1, 15_000},
 		{"three without storage have too little memory, and one is killed while the operator is stopped",
-			killing(editing(formed(3, 3, false), isKilled, 1), 2), 0, 1, 20_000},
+			killing(editing(formed(3, 3, false), isKilled, 1), 2), 0, 1, 40_000},
 		{"one becomes three with a template by mistake that never starts, one crash",
 			editing(formed(1, 3, false), isUnschedulable, 1), 0, 1, 15_000},
 		{"three go to the next minor version after a backup, one crash", upgrading(3), 0, 1, 10_000},
