@@ -61,7 +61,6 @@ var _ = Describe("An EtcdCluster on its nodes' disks", func() {
 			_, err := etcd.Put(ctx, "one", "short")
 			return err
 		}).WithContext(ctx).Should(Succeed())
-		eventually(ctx, e, commonv1.ConditionDegraded, metav1.ConditionFalse)
 		Expect(podUIDs(ctx, "etcd", e.Name)).To(Equal(before), "a pod was evicted")
 	})
 })

@@ -47,12 +47,12 @@ func runPass(dieAt int, after bool) func(*model) (bool, error) {
 			outside.seen, outside.seenPods = &f.World, m.Cache.Pods
 		}
 		next := f.Situation().Plan()
-		return runStep(m, e, f, outside, next)
+		return runStep(f, outside, next)
 	}
 }
 
 // runStep acts, then does what follows in a pass: the children, the permits, and the claims.
-func runStep(m *model, e *databasev1alpha1.EtcdCluster, f *Fleet, outside *modelEffects, next membership.Step) (bool, error) {
+func runStep(f *Fleet, outside *modelEffects, next membership.Step) (bool, error) {
 	err := f.Act(context.Background(), next)
 	var violated broken
 	if errors.As(err, &violated) {
@@ -112,7 +112,7 @@ func wake(m *model) (bool, error) {
 		f.Members[i].Record, f.servers[name] = recordOf(e, name), &modelServer{outside, ordinalOf(name)}
 	}
 	outside.seen, outside.seenPods = &f.World, s.Pods
-	_, err := runStep(m, e, f, outside, s.Step)
+	_, err := runStep(f, outside, s.Step)
 	return true, err
 }
 
@@ -169,13 +169,14 @@ func generalActions() []action {
 			action{fmt.Sprintf("pass, killed after call %d", call), runPass(call, true)})
 	}
 	for i := range membership.MaxSize {
+		list = append(list, setActions(i)...)
 		list = append(list, podActions(i)...)
 	}
 	return list
 }
 
-// podActions are those of the pod at one ordinal, its server and its volume.
-func podActions(i int) []action {
+// setActions are what the StatefulSet's controller does with the pod at one ordinal.
+func setActions(i int) []action {
 	return []action{
 		{fmt.Sprintf("pod %d is made", i), func(m *model) (bool, error) {
 			if m.Pods[i].UID != "" || i >= int(m.Replicas) || m.SetGone {
@@ -191,6 +192,12 @@ func podActions(i int) []action {
 			m.removePod(i)
 			return true, nil
 		}},
+	}
+}
+
+// podActions are those of the pod at one ordinal, its server and its volume.
+func podActions(i int) []action {
+	return []action{
 		{fmt.Sprintf("server %d starts", i), func(m *model) (bool, error) {
 			if m.Pods[i].UID == "" || m.Pods[i].Runs || m.Pods[i].Permit == "" {
 				return false, nil

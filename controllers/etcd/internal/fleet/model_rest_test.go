@@ -59,13 +59,18 @@ func (m *model) atRest() bool {
 		return false
 	}
 	for i, item := range m.Raft {
-		if item.Learner || m.Pods[ordinalOf(item.Name)].Outdate ||
-			!m.runs(ordinalOf(item.Name), item.ID) && !m.Pods[ordinalOf(item.Name)].Silent ||
-			m.raft(mustParseID(record.Members[i].ID)) == nil {
+		if !m.isAtRest(item) || m.raft(mustParseID(record.Members[i].ID)) == nil {
 			return false
 		}
 	}
 	return true
+}
+
+// isAtRest reports whether a member is a voter that runs with the latest template, or on a node that is silent.
+func (m *model) isAtRest(member modelMember) bool {
+	ordinal := ordinalOf(member.Name)
+	pod := m.Pods[ordinal]
+	return !member.Learner && !pod.Outdate && (m.runs(ordinal, member.ID) || pod.Silent)
 }
 
 // isAwaited reports whether something is yet to come that was asked for.

@@ -326,16 +326,7 @@ func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *F
 		name, p := m.spec().MemberName(int32(ordinal)), cached.Pods[ordinal] //nolint:gosec // at most 5
 		one := membership.Member{Name: name, Record: recordOf(e, name)}
 		if p.UID != "" {
-			one.Pod = membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost, Foreign: p.Foreign,
-				Ready: p.Runs, HasRun: p.Ran, Stopped: p.Ran && !p.Runs && !p.Silent, NeverRan: !p.Ran && !p.Silent,
-				Fails: p.Broken != 0 && !p.Runs, ClaimGoes: cached.Going[ordinal],
-				Outdated: p.Outdate || p.Minor != cached.Template || p.Broken != cached.TemplateBroken, Image: p.imageOf()}
-			if p.Broken == isUnschedulable {
-				one.Pod.Address = ""
-			}
-			if m.Storage {
-				one.Pod.ClaimUID = cached.claimUID(ordinal)
-			}
+			one.Pod = cached.observedPod(ordinal)
 			if p.UID == m.Pods[ordinal].UID { // at the address of one that is gone no one answers
 				f.servers[name] = &modelServer{outside, ordinal}
 			}
@@ -346,6 +337,22 @@ func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *F
 	}
 	f.Look(context.Background())
 	return f
+}
+
+// observedPod is the pod at an ordinal as a pass reads it.
+func (m *model) observedPod(ordinal int) membership.Pod {
+	p := m.Pods[ordinal]
+	pod := membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost, Foreign: p.Foreign,
+		Ready: p.Runs, HasRun: p.Ran, Stopped: p.Ran && !p.Runs && !p.Silent, NeverRan: !p.Ran && !p.Silent,
+		Fails: p.Broken != 0 && !p.Runs, ClaimGoes: m.Going[ordinal],
+		Outdated: p.Outdate || p.Minor != m.Template || p.Broken != m.TemplateBroken, Image: p.imageOf()}
+	if p.Broken == isUnschedulable {
+		pod.Address = ""
+	}
+	if m.Storage {
+		pod.ClaimUID = m.claimUID(ordinal)
+	}
+	return pod
 }
 
 func (*modelEffects) WarnOfSource(string) {}
