@@ -156,7 +156,7 @@ func (r *Reconciler) executeStep(ctx context.Context, todo once.Step, a *egov1.A
 	case once.Start:
 		return pod, once.RemoveGate(ctx, &r.Converger, pod)
 	case once.Stop:
-		if err := r.Confirm(ctx, a); err != nil { // the user may have given it more time by now
+		if err := r.Confirm(ctx, a); err != nil { // the user may have taken back the reason to stop it
 			return pod, err
 		}
 		if err := once.Delete(ctx, r, pod); err != nil {

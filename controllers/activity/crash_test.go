@@ -254,7 +254,7 @@ func TestStaleCache(t *testing.T) {
 	}
 }
 
-// By an older object an attempt may be one to stop to which its user has given more time by now.
+// An older object may ask to stop an attempt that its user has let continue since.
 func TestAnOlderActivityStopsNothing(t *testing.T) {
 	w := newFakeCluster(t, 0)
 	w.submit(egov1.ActivitySpec{})

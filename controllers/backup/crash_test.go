@@ -207,7 +207,7 @@ func TestStaleCache(t *testing.T) {
 	equal(t, "stale", w.versions(), at)
 }
 
-// A pod deletes the backups that the spec of its object does not keep: an older one may keep fewer.
+// The pod of a backup deletes the backups that the spec does not keep, and an older spec may keep fewer.
 func TestAnOlderBackupMakesNoPod(t *testing.T) {
 	w := newFakeCluster(t, hangs)
 	w.must(w.server.Create(context.Background(), newBackup()))

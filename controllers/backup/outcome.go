@@ -39,7 +39,7 @@ type outcome struct {
 	items []commonv1.BackupItem
 	// warning says what could not be deleted.
 	warning string
-	// notCompared says why no other member of an etcd was compared; membersDiffer names those that have other keys than most.
+	// notCompared says why no other member of an etcd was compared; membersDiffer says which have other data than most.
 	notCompared, membersDiffer string
 	// held says why retention deleted no backup.
 	held string

@@ -45,11 +45,11 @@ func (a *apiEffects) DeleteFetchPod(ctx context.Context, uid types.UID) error {
 	return nil
 }
 
-// noteBackupSize has the next pod of a backup look for a node that has room for it. An operator that restarts forgets that, and learns it
-// from the next pod.
+// noteBackupSize remembers the size of a backup for which a node had no room, so that the next pod requests that much. An operator that
+// restarts forgets it, and learns it again from the next pod without room.
 func (a *apiEffects) noteBackupSize(f membership.Fetch) {
 	if f.NodeFull {
-		a.known.backupSizes = map[types.UID]int64{f.For: f.SizeWithoutRoom} // one restores at a time
+		a.known.backupSizes = map[types.UID]int64{f.For: f.SizeWithoutRoom} // only one restore runs at a time
 	}
 }
 

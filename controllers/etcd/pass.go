@@ -65,7 +65,7 @@ func (p *pass) plan() {
 	}
 }
 
-// act performs the step. It returns an error if nothing may follow: the status could not be saved, the object is another by now, or
+// act performs the step. It returns an error if nothing may follow: the status could not be saved, the object has changed since, or
 // another operator may lead.
 func (p *pass) act(ctx context.Context) error {
 	if p.readsOnly {

@@ -49,7 +49,7 @@ type BackupStatus struct {
 	// +optional
 	NotCompared string `json:"notCompared,omitempty"`
 
-	// membersDiffer names the members of an etcd that had other keys than most when the latest backup was made. None of them was read.
+	// membersDiffer says which members of an etcd had other data than most when the latest backup was made. None of them was read.
 	// +optional
 	MembersDiffer string `json:"membersDiffer,omitempty"`
 
@@ -90,7 +90,7 @@ type BackupItem struct {
 	// verified: the backup was read back from the store and a server was started from it.
 	// +optional
 	Verified bool `json:"verified,omitempty"`
-	// comparedWith names a member of an etcd that had the same keys as the member that was read. Empty: none was compared.
+	// comparedWith names a member of an etcd that had the same data as the member that was read. Empty: none was compared.
 	// +optional
 	ComparedWith string `json:"comparedWith,omitempty"`
 }

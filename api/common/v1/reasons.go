@@ -224,7 +224,7 @@ const (
 	ReasonSourceNotReady = "SourceNotReady"
 	// ReasonClockBehind : the clock is far behind what was due already.
 	ReasonClockBehind = "ClockBehind"
-	// ReasonMembersDiffer : a member of an etcd has other keys than most when a backup was made.
+	// ReasonMembersDiffer : a member of an etcd had other data than most when the latest backup was made.
 	ReasonMembersDiffer = "MembersDiffer"
 	// ReasonRetentionHeld : retention deletes no backup until somebody has looked.
 	ReasonRetentionHeld = "RetentionHeld"

@@ -35,8 +35,8 @@ type EtcdMembership struct {
 	// +listType=atomic
 	FormerDataIDs []string `json:"formerDataIDs,omitempty"`
 
-	// keptDataIDs are data directories of members that a human has allowed to give up: they are kept on their volumes, next to
-	// those of later members. The last 32 are named.
+	// keptDataIDs are data directories of members that were given up, in a recovery or when the cluster was formed again: they stay
+	// on their volumes, next to those of later members. The last 32 are kept.
 	// +optional
 	// +listType=atomic
 	KeptDataIDs []string `json:"keptDataIDs,omitempty"`
@@ -135,7 +135,7 @@ type EtcdRecovery struct {
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
 	// lost are the members that were given up. What their volumes hold is kept next to the data of the members that are made
-	// on them: it is in the folders that status.membership.keptDataIDs names.
+	// on them: it is in the directories that status.membership.keptDataIDs names.
 	// +listType=atomic
 	Lost []string `json:"lost"`
 }

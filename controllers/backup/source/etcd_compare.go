@@ -41,7 +41,7 @@ func hashKeys(ctx context.Context, client *clientv3.Client, revision int64) (key
 	return keysHash{reply.Hash, reply.CompactRevision}, nil
 }
 
-// name is that of the member's pod, or where it is reached if that is an address.
+// name is the name of the member's pod, or its endpoint if that has an IP address.
 func (e *etcdMember) name() string {
 	host, _, _ := net.SplitHostPort(e.endpoint)
 	if _, err := netip.ParseAddr(host); err == nil {
@@ -58,7 +58,7 @@ type poll struct {
 	hashes   map[*etcdMember]keysHash
 }
 
-// ask a member. An error says why its keys cannot be compared.
+// ask asks a member for its hash. An error says why its data cannot be compared.
 func (p *poll) ask(ctx context.Context, m *etcdMember) error {
 	if _, err := firstToReach(ctx, []*etcdMember{m}, p.revision, sameRevisionLimit); err != nil {
 		return err
@@ -77,8 +77,8 @@ func (p *poll) ask(ctx context.Context, m *etcdMember) error {
 	return nil
 }
 
-// reasonWithout asks members in turn. It returns why the first that gave no hash did not; empty if all gave one.
-func (p *poll) reasonWithout(ctx context.Context, members ...*etcdMember) string {
+// askAll asks members in turn, up to the first that gives no hash. It returns why that one gave none; empty if all gave one.
+func (p *poll) askAll(ctx context.Context, members ...*etcdMember) string {
 	for _, m := range members {
 		if err := p.ask(ctx, m); err != nil {
 			return err.Error()
@@ -87,8 +87,8 @@ func (p *poll) reasonWithout(ctx context.Context, members ...*etcdMember) string
 	return ""
 }
 
-// with are the members that have the same keys as that one, which is the first of them.
-func (p *poll) with(m *etcdMember) []*etcdMember {
+// agreeing are a member, first, and those that have the same data as it.
+func (p *poll) agreeing(m *etcdMember) []*etcdMember {
 	same := []*etcdMember{m}
 	for _, other := range p.asked {
 		if other != m && p.hashes[other] == p.hashes[m] {
@@ -98,7 +98,7 @@ func (p *poll) with(m *etcdMember) []*etcdMember {
 	return same
 }
 
-// compare returns the member to read: first, unless most members have other keys at that revision. A follower is compared with a follower:
+// compare returns the member to read: first, unless most members have other data at that revision. A follower is compared with a follower:
 // a member applies no write while it hashes, and the leader would hold up all. Only if two differ are the others asked, the leader last.
 // What cannot be compared is read all the same, and the comparison says why.
 func compare(ctx context.Context, members []*etcdMember, first *etcdMember, revision int64) (*etcdMember, *backup.Comparison, error) {
@@ -108,11 +108,11 @@ func compare(ctx context.Context, members []*etcdMember, first *etcdMember, revi
 		if !first.isLeader {
 			found++
 		}
-		return first, &backup.Comparison{Skipped: fmt.Sprintf("it takes two followers in sync, and there are %d", found)}, nil
+		return first, &backup.Comparison{Skipped: fmt.Sprintf("it takes two healthy followers, and %d of them was found", found)}, nil
 	}
 	p := &poll{revision: revision, hashes: map[*etcdMember]keysHash{}}
 	second := followers[0]
-	if missing := p.reasonWithout(ctx, first, second); missing != "" {
+	if missing := p.askAll(ctx, first, second); missing != "" {
 		return first, &backup.Comparison{Skipped: missing}, nil
 	}
 	if p.hashes[first].compacted != p.hashes[second].compacted {
@@ -125,7 +125,7 @@ func compare(ctx context.Context, members []*etcdMember, first *etcdMember, revi
 	return p.outvote(ctx, append(followers[1:], leaders...))
 }
 
-// others are the members other than that one that have no flaw.
+// others are the members without a flaw, other than that one.
 func others(members []*etcdMember, than *etcdMember) (followers, leaders []*etcdMember) {
 	for _, m := range members {
 		switch {
@@ -139,7 +139,8 @@ func others(members []*etcdMember, than *etcdMember) (followers, leaders []*etcd
 	return followers, leaders
 }
 
-// outvote asks the rest, too, and returns one of those that most agree with. At least two must, and more than agree with anything else.
+// outvote asks the rest, too, and returns a member of the largest group with the same data. It returns an error unless that group has two
+// members or more, and is larger than any other.
 func (p *poll) outvote(ctx context.Context, rest []*etcdMember) (*etcdMember, *backup.Comparison, error) {
 	var failures []error
 	for _, m := range rest {
@@ -148,7 +149,7 @@ func (p *poll) outvote(ctx context.Context, rest []*etcdMember) (*etcdMember, *b
 	var most []*etcdMember
 	tie := false
 	for _, m := range p.asked {
-		switch same := p.with(m); {
+		switch same := p.agreeing(m); {
 		case len(same) > len(most):
 			most, tie = same, false
 		case len(same) == len(most) && p.hashes[m] != p.hashes[most[0]]:
@@ -156,19 +157,19 @@ func (p *poll) outvote(ctx context.Context, rest []*etcdMember) (*etcdMember, *b
 		}
 	}
 	if len(most) < 2 || tie {
-		return nil, nil, backup.Permanent(errors.Join(fmt.Errorf("%s and %s have different keys at revision %d, and no majority shows which are "+
-			"right: compare them (etcdctl endpoint hashkv), and replace the member whose data is wrong", p.asked[0].name(), p.asked[1].name(),
-			p.revision), errors.Join(failures...)))
+		return nil, nil, backup.Permanent(errors.Join(fmt.Errorf("%s and %s have different data at revision %d, and the other members do "+
+			"not show whose is right: compare all (etcdctl endpoint hashkv), and delete the PersistentVolumeClaim and the pod of the "+
+			"wrong one", p.asked[0].name(), p.asked[1].name(), p.revision), errors.Join(failures...)))
 	}
 	return most[0], p.agreed(most), nil
 }
 
-// agreed is the comparison in which those have the same keys, and others that were asked do not. The first of them is read.
+// agreed is the comparison of members that have the same data, of which the first is read, with all others that were asked.
 func (p *poll) agreed(same []*etcdMember) *backup.Comparison {
 	hash := p.hashes[same[0]]
 	c := &backup.Comparison{With: same[1].name(), Revision: p.revision, Hash: hash.hash, CompactRevision: hash.compacted}
 	for _, m := range p.asked {
-		if p.hashes[m] != hash {
+		if p.hashes[m] != hash && p.hashes[m].compacted == hash.compacted { // others cannot be compared
 			c.Outvoted = append(c.Outvoted, m.name())
 		}
 	}

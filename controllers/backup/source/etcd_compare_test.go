@@ -112,8 +112,8 @@ func TestASnapshotThatDiffersFromTheMembersIsNotVerified(t *testing.T) {
 		change func(*backup.Comparison)
 		want   string // "": verified
 	}{
-		{"the same keys", func(*backup.Comparison) {}, ""},
-		{"other keys", func(c *backup.Comparison) { c.Hash++ }, "has other keys at revision"},
+		{"the same data", func(*backup.Comparison) {}, ""},
+		{"other data", func(c *backup.Comparison) { c.Hash++ }, "has other data at revision"},
 		{"compacted in between", func(c *backup.Comparison) { c.Hash++; c.CompactRevision-- }, ""},
 	} {
 		m, compared := manifestOf(meta), *meta.Compared
@@ -131,11 +131,11 @@ func TestWhatCannotBeComparedIsReadAndSaid(t *testing.T) {
 	cluster := startCorrupt(t)
 	leader, wrong, right := &cluster[0], &cluster[1], &cluster[2]
 	if meta, err := Etcd(t.Context(), sourceOf(leader.endpoint, right.endpoint), "", newFile(t)); err != nil || meta.Compared.With != "" ||
-		!strings.Contains(meta.Compared.Skipped, "two followers in sync, and there are 1") {
+		!strings.Contains(meta.Compared.Skipped, "two healthy followers, and 1 of them was found") {
 		t.Errorf("of two members: %+v, %v", meta.Compared, err)
 	}
 	if _, err := Etcd(t.Context(), sourceOf(wrong.endpoint, right.endpoint), "", newFile(t)); err == nil || !backup.IsPermanent(err) ||
-		!strings.Contains(err.Error(), "have different keys at revision 12, and no majority shows which are right") {
+		!strings.Contains(err.Error(), "have different data at revision 12, and the other members do not show whose is right") {
 		t.Errorf("of two that differ: %v", err)
 	}
 	if _, err := leader.client.Put(t.Context(), "key", "another value"); err != nil {

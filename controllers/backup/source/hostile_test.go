@@ -289,7 +289,8 @@ func TestAMasterOfAnotherHistoryIsNotRead(t *testing.T) {
 	}
 }
 
-// A quota may admit the pod of the master alone. It has the rights of one that has replicas, and would refuse without a reason.
+// A ResourceQuota may admit the master's pod alone. That server has the access rules of a master with replicas: it would refuse the dump,
+// and would not say why.
 func TestAMasterWhoseReplicasDoNotStartIsNotRead(t *testing.T) {
 	t.Parallel()
 	heard := make(chan string, 1)

@@ -96,8 +96,8 @@ func openNodes(ctx context.Context, from backup.Source, as login) (nodes []*redi
 	return nodes, nil
 }
 
-// hasNoReplica reports whether the Redis is to have one server alone. How many run says less: replicas may be yet to start, and their
-// master gives no dump.
+// hasNoReplica reports whether the Redis is to have one server alone. The number that runs does not show that: replicas may not have
+// started yet, and then the master gives no dump.
 func hasNoReplica(from backup.Source) bool { return len(from.Endpoints) == 1 && from.Size <= 1 }
 
 // chooseNode returns the server to read, and what the master had: the barrier. It waits for a replica that has all of that. alone says

@@ -23,7 +23,7 @@ type Meta struct {
 	// Revision of an etcd's keys, and the ID of its cluster in hexadecimal.
 	Revision  int64
 	ClusterID string
-	// Compared says which member of an etcd has the same keys as the one that was read.
+	// Compared says which member of an etcd has the same data as the one that was read.
 	Compared *backup.Comparison
 
 	// ReplicationID and Offset of a Redis, and the version of its dump's format.

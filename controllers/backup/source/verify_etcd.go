@@ -160,20 +160,21 @@ func (s *scratchServer) checkKeys(ctx context.Context, client *clientv3.Client, 
 	return nil
 }
 
-// checkComparison returns an error if the server has other keys than the members that were compared before one of them was read. What was
-// compacted in between cannot be compared.
-func checkComparison(ctx context.Context, client *clientv3.Client, with *backup.Comparison) error {
-	if with == nil || with.With == "" {
+// checkComparison returns an error if the server has other data than the members that were compared before one of them was read. After a
+// compaction in between, they cannot be compared.
+func checkComparison(ctx context.Context, client *clientv3.Client, members *backup.Comparison) error {
+	if members == nil || members.With == "" {
 		return nil
 	}
-	restored, err := hashKeys(ctx, client, with.Revision)
+	restored, err := hashKeys(ctx, client, members.Revision)
 	switch {
 	case errors.Is(rpctypes.Error(err), rpctypes.ErrCompacted):
 		return nil
 	case err != nil:
-		return fmt.Errorf("hashing the keys at revision %d: %w", with.Revision, serverError(err))
-	case restored.compacted == with.CompactRevision && restored.hash != with.Hash:
-		return fmt.Errorf("the snapshot has other keys at revision %d than the members of the etcd had", with.Revision)
+		return fmt.Errorf("hashing the keys at revision %d: %w", members.Revision, serverError(err))
+	case restored.compacted == members.CompactRevision && restored.hash != members.Hash:
+		return fmt.Errorf("the snapshot has other data at revision %d than the members of the etcd had: look for errors of the disks of "+
+			"the member that was read and of the backup's node", members.Revision)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ type Manifest struct {
 	// Revision of an etcd's keys in the data, and the ID of its cluster.
 	Revision  int64  `json:"revision,omitempty"`
 	ClusterID string `json:"clusterID,omitempty"`
-	// Compared says which member of the etcd had the same keys as the one that was read. Manifests of earlier releases have none.
+	// Compared says which member of the etcd had the same data as the one that was read. Manifests of earlier releases have none.
 	Compared *Comparison `json:"compared,omitempty"`
 
 	// ReplicationID and Offset of a Redis at which the data was read.

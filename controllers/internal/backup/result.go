@@ -30,7 +30,7 @@ type Result struct {
 	Warning string `json:"warning,omitempty"`
 	// NotCompared says why the member of an etcd that was read was compared with no other. Only backup has it.
 	NotCompared string `json:"notCompared,omitempty"`
-	// MembersDiffer names members of an etcd that have other keys than most, of which one was read. Only backup has it.
+	// MembersDiffer says which members of an etcd have other data than most. None of them was read. Only backup has it.
 	MembersDiffer string `json:"membersDiffer,omitempty"`
 	// Held says why retention deleted no backup: somebody has to look. Only finish has it.
 	Held string `json:"held,omitempty"`

@@ -101,8 +101,8 @@ type Source struct {
 	ReplicationID string `json:"replicationID,omitempty"`
 	// Dataset distinguishes the data sets of one Redis, each of which was empty at first.
 	Dataset string `json:"dataset,omitempty"`
-	// Size is how many servers a Redis has when all run; 0 in tasks of earlier releases, and of an etcd. While there is one only because
-	// the others do not start yet, that one is not read: it refuses, as a master that has replicas does.
+	// Size is how many servers a Redis has when all run; 0 in tasks of earlier releases, and of an etcd. A single server whose
+	// replicas have not started yet is not read: it refuses, as any master of a Redis with replicas does.
 	Size int32 `json:"size,omitempty"`
 	// Endpoints are host:port of all servers, by names in DNS that are the object's own.
 	Endpoints []string `json:"endpoints"`

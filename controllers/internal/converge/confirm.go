@@ -51,7 +51,7 @@ func (c *Converger) compareWithLive(ctx context.Context, owner Object) error {
 	live.SetGroupVersionKind(gvk)
 	err = c.APIReader.Get(ctx, client.ObjectKeyFromObject(owner), live)
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading the object before it takes something away: %w", err)
+		return fmt.Errorf("asking the API server whether the object is the newest: %w", err)
 	}
 	if err != nil || live.UID != owner.GetUID() || live.ResourceVersion != owner.GetResourceVersion() {
 		return apierrors.NewConflict(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, owner.GetName(),

@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// quotaOfPods is the quota that pods are made with.
+// quotaOfPods is the quota in the pod template. Pods without storage that an earlier release has made keep theirs.
 func quotaOfPods(in Inputs) int64 {
 	if in.Cluster.Spec.Storage == nil && in.Defaults == parts.FormerDefaults {
 		return config.QuotaWithoutStorage(&in.Cluster.Spec)
@@ -20,21 +20,21 @@ func quotaOfPods(in Inputs) int64 {
 	return in.Spec.Quota
 }
 
-// logSpace is for the log of a member without storage while writes come faster than etcd drops segments, which it does every 30 s
+// unpurgedLogs is for the log of a member without storage while writes come faster than etcd drops segments, which it does every 30 s
 // (purgeFileInterval in etcd's server/etcdserver/server.go), in bytes.
-const logSpace = 4 << 30
+const unpurgedLogs = 4 << 30
 
 // dataOnNode is the volume of a member without storage. Its limit protects the node from a log that grows for ever, and is far above what
 // etcd writes: the data twice, as for a defragmentation, and logs. A pod that reaches it is evicted, and its data is lost.
 func dataOnNode(in Inputs) *corev1ac.VolumeApplyConfiguration {
 	dir := corev1ac.EmptyDirVolumeSource()
 	if in.Defaults != parts.FormerDefaults {
-		dir.WithSizeLimit(*resource.NewQuantity(2*in.Spec.Quota+logSpace, resource.BinarySI))
+		dir.WithSizeLimit(*resource.NewQuantity(2*in.Spec.Quota+unpurgedLogs, resource.BinarySI))
 	}
 	return corev1ac.Volume().WithName(config.DataVolume).WithEmptyDir(dir)
 }
 
-// snapshotArguments are etcd's for what its log keeps.
+// snapshotArguments set after how many entries etcd takes a snapshot, so that its log can drop what is older.
 func snapshotArguments(in Inputs) []string {
 	initial, _ := membership.ParseVersion(in.InitialVersion)
 	switch {
@@ -57,7 +57,7 @@ func DiskOfPod(pod *corev1.Pod) int64 {
 	for i := range pod.Spec.InitContainers {
 		limit = max(limit, diskLimit(&pod.Spec.InitContainers[i]))
 	}
-	return membership.DiskOfPod(limit)
+	return membership.SpaceForData(limit)
 }
 
 // maxDisk bounds limits, in bytes, so that sums of them do not overflow.

@@ -43,7 +43,7 @@ func ReadPod(pod *corev1.Pod, set *appsv1.StatefulSet) membership.Pod {
 		}
 		p.Unusable = refusal(c, ended, launcher.ExitUnusable, launcher.Unusable)
 		p.Foreign = refusal(c, ended, launcher.ExitForeign, launcher.Foreign)
-		p.EndedAt = recoveryEndedAt(c, ended)
+		p.RecoveredTo = recoveredTo(c, ended)
 	}
 	return p
 }
@@ -53,14 +53,14 @@ func refusal(c corev1.ContainerStatus, ended *corev1.ContainerStateTerminated, c
 	if ended == nil || ptr.Deref(c.Started, false) || ended.ExitCode != code {
 		return ""
 	}
-	return cmp.Or(untrusted.Sanitize(strings.TrimPrefix(ended.Message, prefix)), "it does not say which")
+	return cmp.Or(untrusted.Sanitize(strings.TrimPrefix(ended.Message, prefix)), "the launcher gives no details")
 }
 
-// recoveryEndedAt is the revision at which a recovery has ended below the one that was allowed; 0 if it has not.
-func recoveryEndedAt(c corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) int64 {
+// recoveredTo is the revision at which a recovery has ended below the one that was allowed; 0 if it has not.
+func recoveredTo(c corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) int64 {
 	if ended == nil || ptr.Deref(c.Started, false) || ended.ExitCode != launcher.ExitBelowAllowed {
 		return 0
 	}
-	revision, _ := strconv.ParseInt(strings.TrimPrefix(ended.Message, launcher.BelowAllowed), 10, 64) // what is no number is no such end
+	revision, _ := strconv.ParseInt(strings.TrimPrefix(ended.Message, launcher.BelowAllowed), 10, 64) // 0 if the message has no revision
 	return revision
 }

@@ -52,18 +52,22 @@ func TestARecoveryThatEndedBelowWhatWasAllowed(t *testing.T) {
 		started bool
 		want    int64
 	}{
-		{"it says at which revision", corev1.ContainerStateTerminated{ExitCode: launcher.ExitBelowAllowed, Message: launcher.BelowAllowed + "70"},
+		{"the launcher reports the revision",
+			corev1.ContainerStateTerminated{ExitCode: launcher.ExitBelowAllowed, Message: launcher.BelowAllowed + "70"},
 			false, 70},
-		{"it serves by now", corev1.ContainerStateTerminated{ExitCode: launcher.ExitBelowAllowed, Message: launcher.BelowAllowed + "70"},
+		{"a server that has started since has not ended there",
+			corev1.ContainerStateTerminated{ExitCode: launcher.ExitBelowAllowed, Message: launcher.BelowAllowed + "70"},
 			true, 0},
-		{"it does not say", corev1.ContainerStateTerminated{ExitCode: launcher.ExitBelowAllowed, Message: "x"}, false, 0},
-		{"it ended for another reason", corev1.ContainerStateTerminated{ExitCode: 1, Message: launcher.BelowAllowed + "70"}, false, 0},
+		{"a message without a revision is none",
+			corev1.ContainerStateTerminated{ExitCode: launcher.ExitBelowAllowed, Message: "x"}, false, 0},
+		{"a launcher that ended for another reason reports none",
+			corev1.ContainerStateTerminated{ExitCode: 1, Message: launcher.BelowAllowed + "70"}, false, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pod := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
 				{Name: config.AppName, LastTerminationState: corev1.ContainerState{Terminated: &c.ended}, Started: &c.started},
 			}}}
-			if got := ReadPod(pod, &appsv1.StatefulSet{}).EndedAt; got != c.want {
+			if got := ReadPod(pod, &appsv1.StatefulSet{}).RecoveredTo; got != c.want {
 				t.Errorf("got %d", got)
 			}
 		})
@@ -112,8 +116,8 @@ func TestAMemberSaysWhyItDoesNotStart(t *testing.T) {
 		{"nothing once it has started", corev1.ContainerStatus{Started: &started}, ended, "", ""},
 		{"nothing if it ended otherwise", corev1.ContainerStatus{}, &corev1.ContainerStateTerminated{ExitCode: launcher.ExitDataLost}, "", ""},
 		{"nothing if it has not ended", corev1.ContainerStatus{}, nil, "", ""},
-		{"whose data is there", corev1.ContainerStatus{}, foreign, "", "x"},
-		{"nothing of it once it has started", corev1.ContainerStatus{Started: &started}, foreign, "", ""},
+		{"a volume has the data of another cluster", corev1.ContainerStatus{}, foreign, "", "x"},
+		{"the data of another cluster is not reported once it has started", corev1.ContainerStatus{Started: &started}, foreign, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.status.Name, c.status.State.Terminated = config.AppName, c.ended

@@ -39,16 +39,23 @@ const maxDefaultQuota = 2 << 30
 // quota leaves room on a volume of that size, or on the node's disk where that is bounded, for a defragmentation, which writes all data
 // again before it drops the old. One that was asked for together with a larger volume waits for it.
 func quota(given *databasev1alpha1.EtcdClusterSpec, volume resource.Quantity) int64 {
-	disk := nodeDisk(given)
-	most := max(membership.MinQuota, membership.QuotaOnDisk(disk))
 	switch asked := given.Quota; {
-	case asked != nil && given.Storage != nil:
-		return min(parts.Bytes(*asked), parts.Bytes(volume))
-	case given.Storage != nil:
-		return min(maxDefaultQuota, parts.Bytes(volume)/2)
-	case disk == 0:
-		return QuotaWithoutStorage(given)
+	case given.Storage == nil:
+		return quotaOnNode(given)
 	case asked != nil:
+		return min(parts.Bytes(*asked), parts.Bytes(volume))
+	}
+	return min(maxDefaultQuota, parts.Bytes(volume)/2)
+}
+
+// quotaOnNode is the quota of a member without storage.
+func quotaOnNode(given *databasev1alpha1.EtcdClusterSpec) int64 {
+	disk := nodeDisk(given)
+	if disk == 0 {
+		return QuotaWithoutStorage(given)
+	}
+	most := max(membership.MinQuota, membership.QuotaOnDisk(disk))
+	if asked := given.Quota; asked != nil {
 		return min(parts.Bytes(*asked), most)
 	}
 	return max(membership.MinQuota, min(maxDefaultQuota, most/2))
@@ -68,7 +75,7 @@ func nodeDisk(given *databasev1alpha1.EtcdClusterSpec) int64 {
 	if given.Storage != nil || !limited {
 		return 0
 	}
-	return membership.DiskOfPod(max(1, parts.Bytes(limit)))
+	return membership.SpaceForData(max(1, parts.Bytes(limit)))
 }
 
 // quotaError says why pods have no room for the quota; empty if they do.
@@ -80,5 +87,5 @@ func quotaError(given *databasev1alpha1.EtcdClusterSpec) string {
 	if disk == 0 || asked <= membership.QuotaOnDisk(disk) {
 		return ""
 	}
-	return membership.ExplainDisk(asked, disk)
+	return "quota: " + membership.ExplainDisk(asked, disk)
 }

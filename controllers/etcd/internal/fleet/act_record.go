@@ -94,7 +94,7 @@ func (f *Fleet) recordRecovery(s membership.Step) {
 	record.Members = []databasev1alpha1.EtcdRecordedMember{survivor}
 	f.Cluster.Status.CompactedRevision = 0 // the revision may go back
 	f.Cluster.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{
-		Time: metav1.NewTime(f.Clock.Now()), Member: s.Member, Lost: s.Lost, Revision: cmp.Or(m.View.Revision, m.Pod.EndedAt),
+		Time: metav1.NewTime(f.Clock.Now()), Member: s.Member, Lost: s.Lost, Revision: cmp.Or(m.View.Revision, m.Pod.RecoveredTo),
 	}
 }
 
@@ -121,7 +121,7 @@ func noteKept(record *databasev1alpha1.EtcdMembership, dataIDs ...string) {
 	record.KeptDataIDs = remember(record, record.KeptDataIDs, dataIDs)
 }
 
-// remember appends data directories to those that the record names. With the first that is forgotten, it does not name all any more.
+// remember appends data directories to those that the record names. Once the oldest ones are dropped, the record no longer names all.
 func remember(record *databasev1alpha1.EtcdMembership, named, dataIDs []string) []string {
 	named = append(slices.Clone(named), dataIDs...)
 	forgotten := max(0, len(named)-maxFormer)

@@ -23,7 +23,8 @@ func TestTheRecordNamesAllData(t *testing.T) {
 		all          bool
 	}{
 		{"the first record names all", nil, func(f *Fleet) { f.recordForming(membership.Step{}) }, "[]", "[]", true},
-		{"one of an earlier release does not", &databasev1alpha1.EtcdMembership{}, func(f *Fleet) { f.recordForming(membership.Step{}) },
+		{"a record of an earlier release does not name all",
+			&databasev1alpha1.EtcdMembership{}, func(f *Fleet) { f.recordForming(membership.Step{}) },
 			"[]", "[d0 d1]", false},
 		{"a cluster that is formed again drops who has no data, and keeps the rest",
 			&databasev1alpha1.EtcdMembership{NamesAllData: true, FormerDataIDs: []string{"f"}, KeptDataIDs: []string{"k"}},
@@ -36,11 +37,11 @@ func TestTheRecordNamesAllData(t *testing.T) {
 			func(f *Fleet) {
 				_ = f.doStartRestore(t.Context(), membership.Step{Restore: &databasev1alpha1.EtcdMembershipRestore{}})
 			}, "[f]", "[k]", true},
-		{"a record that is older than what runs does not", &databasev1alpha1.EtcdMembership{NamesAllData: true},
+		{"a record that is older than what runs does not name all", &databasev1alpha1.EtcdMembership{NamesAllData: true},
 			func(f *Fleet) { f.recordAsItRuns(membership.Step{Member: "a-0"}) }, "[]", "[]", false},
 		{"a removed member is named", &databasev1alpha1.EtcdMembership{NamesAllData: true},
 			func(f *Fleet) { forget(f.Cluster.Status.Membership, "a-1") }, "[d1]", "[]", true},
-		{"one that forgets some does not", &databasev1alpha1.EtcdMembership{NamesAllData: true}, func(f *Fleet) {
+		{"a record that drops the oldest does not name all", &databasev1alpha1.EtcdMembership{NamesAllData: true}, func(f *Fleet) {
 			noteKept(f.Cluster.Status.Membership, make([]string, maxFormer)...)
 			noteKept(f.Cluster.Status.Membership, make([]string, maxFormer)...)
 			f.Cluster.Status.Membership.KeptDataIDs = nil

@@ -70,7 +70,7 @@ func TestARecoveryFromAnEarlierRevisionSavesThat(t *testing.T) {
 	e := m.object()
 	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
 	for i := range f.Members {
-		f.Members[i].View, f.Members[i].Pod.EndedAt = membership.View{}, 70
+		f.Members[i].View, f.Members[i].Pod.RecoveredTo = membership.View{}, 70
 	}
 	if err := f.Act(t.Context(), membership.Step{Do: membership.Recover, Member: "a-2", Lost: []string{"a-0"}}); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ var errOutdated = errors.New("the cache is behind")
 
 func (outdatedEffects) Confirm(context.Context) error { return errOutdated }
 
-// By an older record a pod may be one to delete, or a member one to remove, that is wanted by now.
+// An older record may ask to delete a pod, or to remove a member, that is wanted by now.
 func TestAnOlderRecordTakesNothingAway(t *testing.T) {
 	taking := []membership.Verb{membership.DeletePod, membership.EvictPod, membership.RemoveMember, membership.DropUser,
 		membership.DeleteFetchPod, membership.EndRestore, membership.DeleteUpgradeBackup}

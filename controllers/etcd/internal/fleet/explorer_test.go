@@ -139,7 +139,7 @@ func (m *model) checkAfter(before *model) error {
 	return m.check()
 }
 
-// isFault reports whether the operator is not to blame for what came after the one before.
+// isFault reports whether something other than the operator may have caused the step from that model to this one.
 func (m *model) isFault(before *model) bool {
 	// A single member that no budget keeps can be drained.
 	isDrained := m.Drains != before.Drains && len(before.Raft) == 1

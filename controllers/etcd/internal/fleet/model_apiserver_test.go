@@ -11,8 +11,8 @@ func puttingBack(m *model) *model {
 }
 
 // putBack puts the API server back to what was saved, while servers continue: the object, its children, and the pods. A kubelet ends
-// what runs for a pod that is no more, and starts what is to run for one that is there again. The volume of a claim that came later
-// is lost with it, and so is that of one that is there again.
+// the containers of a pod that no longer exists, and starts those of a pod that exists again. The volume of a claim that was created or
+// deleted since is lost.
 func putBack(m *model) (bool, error) {
 	if m.PutBacks == 0 {
 		return false, nil

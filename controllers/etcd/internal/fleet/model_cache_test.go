@@ -24,7 +24,7 @@ func (m *model) cachedObject() *model {
 	return m.Cache.model
 }
 
-// lagging returns a model in which the caches may fall behind so many times.
+// lagging returns a model in which the caches may fall behind up to that often.
 func lagging(m *model, times int) *model {
 	m.Lags = times
 	return m

@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-// modelKubernetes is what Kubernetes has of the children besides the pods, and what others than the operator may do to them.
+// modelKubernetes is what Kubernetes has of the children other than the pods, and what others than the operator may do to them.
 type modelKubernetes struct {
 	// Budget of pods, as it was written last.
 	Budget budget
@@ -45,7 +45,7 @@ type budgetInputs struct {
 	members [membership.MaxSize]struct{ ran, joined bool }
 }
 
-// budgets has those that were made, as it takes long to make all children.
+// budgets caches what budgetFor returned, because building all children is slow.
 var budgets sync.Map
 
 // budgetFor is the budget that the operator makes of a spec and a record.
@@ -247,7 +247,7 @@ func (m *model) isStuckOnClaim() bool {
 	return len(m.Raft) == 1 && m.Going[ordinalOf(m.Raft[0].Name)]
 }
 
-// meddled returns a model in which somebody may change children so many times.
+// meddled returns a model in which somebody may change children up to that often.
 func meddled(m *model, times int) *model {
 	m.Meddles = times
 	return m

@@ -23,8 +23,8 @@ type modelSpace struct {
 // deleted is what users delete at once.
 const deleted = 3
 
-// full is a cluster whose members exceed their quota, and refuse writes. So many times users may delete keys: after two, what is left
-// fits, and its file does once the pages are given back, a few of a hundred.
+// full is a cluster whose members exceed their quota, and refuse writes. Users may delete keys up to that often: after two times the rest
+// is below the quota, and so is the file once a defragmentation has given back a few percent of its pages.
 func full(size int32, deletes int) *model {
 	m := formed(size, size, true)
 	m.Quota, m.Live, m.Deletes = 100, 100, deletes
@@ -135,7 +135,7 @@ func (m *model) leadersFile() int {
 	return 0
 }
 
-// hasAnotherVoter reports whether a voter runs besides that one.
+// hasAnotherVoter reports whether another voter than that one runs.
 func (m *model) hasAnotherVoter(id uint64) bool {
 	return slices.ContainsFunc(m.Raft, func(o modelMember) bool {
 		return o.ID != id && !o.Learner && m.runs(ordinalOf(o.Name), o.ID)

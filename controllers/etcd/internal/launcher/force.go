@@ -43,7 +43,7 @@ func forceOnce(command []string, permit Permit, at Paths) error {
 }
 
 // force runs a server that makes its member a cluster of one, until it is one. All that makes it one is in its log then, so it
-// does not matter how it ends. It returns a belowAllowedError if its keys end below a revision.
+// does not matter how it ends. It returns a belowAllowedError if its keys end below minRevision.
 func force(command []string, address string, minRevision int64) error {
 	runtime.LockOSThread() // the child is killed when the thread ends that has started it
 	defer runtime.UnlockOSThread()

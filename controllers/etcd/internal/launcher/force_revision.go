@@ -38,7 +38,7 @@ func revisionIn(metrics []byte) (int64, error) {
 	value, _, _ := bytes.Cut(rest, []byte("\n"))
 	revision, err := strconv.ParseFloat(string(value), 64)
 	if err != nil || !(revision >= 1) {
-		return 0, errors.New("its metrics say no revision, which is to be compared with the one that a human has allowed")
+		return 0, errors.New("its metrics have no " + RevisionMetric + " to compare with the revision that a human has allowed")
 	}
 	return int64(revision), nil
 }

@@ -14,7 +14,7 @@ const (
 	// ExitForeign is the exit code of a first start on a volume that has the log of another cluster.
 	ExitForeign = 122
 	// Foreign is the termination message of such a start, before the names of the directories.
-	Foreign = "mainstay: the volume has the data of another cluster: "
+	Foreign = "mainstay: the volume has the data of another cluster or member: "
 
 	// maxForeign is how many directories are named.
 	maxForeign = 5

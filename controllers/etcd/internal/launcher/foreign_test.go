@@ -17,15 +17,16 @@ func TestAMemberStartsFreshOnlyWhereNoOtherClustersLogIs(t *testing.T) {
 	}{
 		{"an empty volume", []string{"d"}, nil, ""},
 		{"the log of another cluster", []string{"d"}, []string{"x/member/wal/0.wal"}, "x"},
-		{"that of an etcd that had the volume for itself", []string{"d"}, []string{"member/wal/0.wal"}, "member"},
+		{"the log of an etcd that had the volume for itself", []string{"d"}, []string{"member/wal/0.wal"}, "member"},
 		{"what its own cluster keeps there", []string{"d", "kept"}, []string{"kept/member/wal/0.wal"}, ""},
-		{"both", []string{"d", "kept"}, []string{"kept/member/wal/0.wal", "x/member/wal/0.wal"}, "x"},
+		{"kept data, and the log of another cluster", []string{"d", "kept"}, []string{"kept/member/wal/0.wal", "x/member/wal/0.wal"}, "x"},
 		{"a restore that was cut short", []string{"d"}, []string{"restoring-d/restored/member/wal/0.wal"}, ""},
 		{"a directory without a log", []string{"d"}, []string{"x/member/wal/0.tmp", "x/member/snap/db", "lost+found"}, ""},
-		{"one that only root can read", []string{"d"}, []string{"lost+found/member/wal/0.wal"}, ""},
+		{"a directory that only root can read", []string{"d"}, []string{"lost+found/member/wal/0.wal"}, ""},
 		{"an operator that does not know all directories", nil, []string{"x/member/wal/0.wal"}, ""},
-		{"many", []string{"d"}, []string{"a/member/wal/0.wal", "b/member/wal/0.wal", "c/member/wal/0.wal", "e/member/wal/0.wal",
-			"f/member/wal/0.wal", "g/member/wal/0.wal", "h/member/wal/0.wal"}, "a, b, c, e, f, 2 more"},
+		{"more directories than are named",
+			[]string{"d"}, []string{"a/member/wal/0.wal", "b/member/wal/0.wal", "c/member/wal/0.wal", "e/member/wal/0.wal",
+				"f/member/wal/0.wal", "g/member/wal/0.wal", "h/member/wal/0.wal"}, "a, b, c, e, f, 2 more"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			permit := Permit{Pod: "p1", Data: "d", Fresh: true, State: StateNew, Known: c.known, Drop: []string{"dropped"}}

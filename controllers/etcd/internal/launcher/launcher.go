@@ -89,7 +89,7 @@ func Main(args []string, at Paths) int {
 	if err == nil {
 		return 0
 	}
-	code, message := ending(err)
+	code, message := exitOf(err)
 	_, _ = io.WriteString(os.Stderr, message+"\n")
 	if log, err := os.OpenFile(at.Log, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
 		_, _ = io.WriteString(log, message)
@@ -98,8 +98,8 @@ func Main(args []string, at Paths) int {
 	return code
 }
 
-// ending is how the program ends by an error: its exit code, and what it says.
-func ending(err error) (code int, message string) {
+// exitOf returns the exit code for an error, and the termination message.
+func exitOf(err error) (code int, message string) {
 	lost, below := dataLostError(""), belowAllowedError(0)
 	switch {
 	case errors.As(err, &lost):

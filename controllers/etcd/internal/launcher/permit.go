@@ -24,8 +24,8 @@ type Permit struct {
 	Restore *Restore `json:"restore,omitempty"`
 	// Drop are the directories of former members. Nothing else is dropped: what somebody else has left is not ours.
 	Drop []string `json:"drop,omitempty"`
-	// Known are all directories that members of this EtcdCluster have made, its own, those to be dropped and those to be kept; empty if
-	// the operator does not know them all.
+	// Known are the directories that may be on the member's volume: its own, those to be dropped and those to be kept. It is empty if the
+	// operator does not know them all.
 	Known []string `json:"known,omitempty"`
 	// State, Token and InitialCluster become etcd's --initial-cluster-state, --initial-cluster-token and --initial-cluster.
 	State          string   `json:"state"`

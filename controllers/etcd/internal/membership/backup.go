@@ -41,7 +41,7 @@ type Fetch struct {
 	Permanent bool
 	// NodeFull: the disk of the pod's node has no room for the backup.
 	NodeFull bool
-	// SizeWithoutRoom is what the backup has at least, in bytes, if there was no room for it; else 0.
+	// SizeWithoutRoom is the least size of the backup, in bytes, if there was no room for it; else 0.
 	SizeWithoutRoom int64
 	Attempts        int32 // that have failed
 }

@@ -18,17 +18,17 @@ const (
 	// nodeLogs is for etcd's logs, in bytes: five segments that it keeps (DefaultMaxWALs in etcd's server/embed/config.go), the next one,
 	// which it reserves, and one that it fills until the kept ones are next counted (purgeFileInterval in server/etcdserver/server.go).
 	nodeLogs = 7 * launcher.LogSpace
-	// besidesData is for the launcher and for what the container prints, of which a kubelet keeps five files of 10 MiB
+	// otherSpace is for the launcher and for what the container prints, of which a kubelet keeps five files of 10 MiB
 	// (https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/), in bytes.
-	besidesData = 128 << 20
+	otherSpace = 128 << 20
 )
 
-// DiskOfPod is how much of a pod's limit of ephemeral storage is for etcd's data and logs, in bytes. It is 0 for no limit alone.
-func DiskOfPod(limit int64) int64 {
+// SpaceForData is how much of a pod's limit of ephemeral storage is for etcd's data and logs, in bytes; 0 only if there is no limit.
+func SpaceForData(limit int64) int64 {
 	if limit == 0 {
 		return 0
 	}
-	return max(1, limit-besidesData)
+	return max(1, limit-otherSpace)
 }
 
 // QuotaOnDisk is the largest quota for which there is room on that disk of a pod, next to etcd's logs, in bytes; 0 if there is none for
@@ -41,7 +41,7 @@ func QuotaOnDisk(disk int64) int64 {
 }
 
 // PodLimitFor is the least limit of ephemeral storage of a pod that has room for that quota, in bytes.
-func PodLimitFor(quota int64) int64 { return quota + nodeLogs + besidesData }
+func PodLimitFor(quota int64) int64 { return quota + nodeLogs + otherSpace }
 
 // ExplainDisk says why a limit of ephemeral storage has no room for a quota, and what to do. Sizes are in bytes.
 func ExplainDisk(quota, disk int64) string {
@@ -51,7 +51,7 @@ func ExplainDisk(quota, disk int64) string {
 	}
 	return fmt.Sprintf("a pod may have %d MiB on its node's disk, and a quota of %d MiB, etcd's logs and the rest need %d MiB: the kubelet "+
 		"would evict all members, and their data would be lost: set resources.limits.ephemeral-storage to %dMi or more%s",
-		(disk+besidesData)>>20, quota>>20, inMiB(PodLimitFor(quota)), inMiB(PodLimitFor(quota)), lower)
+		(disk+otherSpace)>>20, quota>>20, inMiB(PodLimitFor(quota)), inMiB(PodLimitFor(quota)), lower)
 }
 
 // inMiB rounds up.
@@ -74,10 +74,11 @@ func (s Situation) WithoutRoom() string {
 			continue
 		}
 		if s.Quota <= QuotaOnDisk(disk) { // an earlier release of the operator chose it
-			return fmt.Sprintf("quota: %s runs with %d MiB, for which a pod has no room on its node's disk: restart the pods (kubectl rollout "+
-				"restart statefulset %s), the next ones have a quota of %d MiB", m.Name, quota>>20, s.Name, s.Quota>>20)
+			return fmt.Sprintf("quota: %s runs with %d MiB, for which a pod has no room on its node's disk: the kubelet would evict all "+
+				"members, and their data would be lost. Restart the pods (kubectl rollout restart statefulset %s): the next ones have a "+
+				"quota of %d MiB. If more data is stored, set quota first", m.Name, quota>>20, s.Name, s.Quota>>20)
 		}
-		return fmt.Sprintf("quota: of %s, %s", m.Name, ExplainDisk(quota, disk))
+		return fmt.Sprintf("quota: %s has too little room: %s", m.Name, ExplainDisk(quota, disk))
 	}
 	return ""
 }

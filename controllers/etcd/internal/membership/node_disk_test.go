@@ -14,12 +14,12 @@ func (s *scene) boundDisk(mib int64) {
 }
 
 func TestAQuotaWithoutRoomReplacesNoPod(t *testing.T) {
-	const why = "no room"
+	const why = "quota: no room"
 	for _, c := range []row{
 		{"no cluster is formed with a quota for which pods have no room",
-			func(s *scene) { s.Status.Membership, s.Members, s.QuotaError = nil, nil, why }, "Block ", "quota: " + why},
+			func(s *scene) { s.Status.Membership, s.Members, s.QuotaError = nil, nil, why }, "Block ", why},
 		{"no pod that runs is replaced by one without room for its quota", func(s *scene) { s.outdate(2); s.QuotaError = why },
-			"Block ", "quota: " + why + "; until then no pod is replaced"},
+			"Block ", why + "; until then no pod is replaced"},
 		{"members are maintained meanwhile", func(s *scene) { s.QuotaError, s.DefragThreshold = why, 50; s.fill(100, 50, 1) },
 			"Defragment a-1", ""},
 		{"an alarm is taken back meanwhile", func(s *scene) { s.QuotaError = why; s.exceed(400, 400) }, "Disarm ", ""},
@@ -38,11 +38,12 @@ func TestAPodWithoutRoomForItsQuotaIsNamed(t *testing.T) {
 		{"no limit", func(s *scene) { s.boundDisk(0) }, ""},
 		{"enough room", func(s *scene) { s.boundDisk(2048 + 428) }, ""},
 		{"too little room", func(s *scene) { s.boundDisk(2048 + 427) },
-			"quota: of a-0, a pod may have 2603 MiB on its node's disk, and a quota of 2048 MiB, etcd's logs and the rest need 2604 MiB"},
+			"quota: a-0 has too little room: a pod may have 2603 MiB on its node's disk, " +
+				"and a quota of 2048 MiB, etcd's logs and the rest need 2604 MiB"},
 		{"a volume has its own rule", func(s *scene) { s.boundDisk(1024); s.HasStorage = true }, ""},
 		{"a pod that is to be replaced", func(s *scene) { s.boundDisk(1024); s.outdate(0, 1, 2) }, ""},
 		{"a server that runs with a former quota", func(s *scene) { s.boundDisk(1024); s.Quota = 256 << 20; s.haveQuota(2048) },
-			"restart the pods (kubectl rollout restart statefulset a), the next ones have a quota of 256 MiB"},
+			"Restart the pods (kubectl rollout restart statefulset a): the next ones have a quota of 256 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene()
@@ -58,7 +59,7 @@ func TestAPodWithoutRoomForItsQuotaIsNamed(t *testing.T) {
 // What a message asks for is enough.
 func TestTheLimitThatIsAskedForHoldsTheQuota(t *testing.T) {
 	for quota := int64(MinQuota); quota <= 8<<30; quota = quota*3/2 + 1 {
-		if most := QuotaOnDisk(DiskOfPod(PodLimitFor(quota))); most != quota {
+		if most := QuotaOnDisk(SpaceForData(PodLimitFor(quota))); most != quota {
 			t.Errorf("%d bytes hold a quota of %d, not of %d", PodLimitFor(quota), most, quota)
 		}
 	}

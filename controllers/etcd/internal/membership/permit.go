@@ -31,8 +31,8 @@ func (s Situation) Permit(m Member) string {
 	return string(text)
 }
 
-// knownData are all data directories that this EtcdCluster may have on the volume of a member; none if the record does not name them
-// all. It has another member's nowhere: somebody has mixed up the volumes.
+// knownData are the data directories that may be on the volume of a member; none if the record does not name all. Those of the other
+// members are not among them: one of those shows that somebody has mixed up the volumes.
 func (s Situation) knownData(of databasev1alpha1.EtcdRecordedMember) []string {
 	record := s.Status.Membership
 	if !record.NamesAllData {

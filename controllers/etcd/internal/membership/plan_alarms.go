@@ -91,7 +91,7 @@ func (m Member) roomToDefragment() int64 {
 	return m.View.DBSize + m.View.DBUsed + logsOn(m.Pod.VolumeSize)
 }
 
-// hasRoomToDefragment reports whether the volume of a member is large enough, or its size is not known, as without storage and limits.
+// hasRoomToDefragment reports whether the volume of a member is large enough, or not known: without storage and limit.
 func (m Member) hasRoomToDefragment() bool {
 	return m.Pod.VolumeSize == 0 || m.Pod.VolumeSize >= m.roomToDefragment()
 }

@@ -85,7 +85,7 @@ func (s Situation) judgeBackup(f Fetch, source types.UID) (Step, bool) {
 	case !s.isInRecord(source) && s.NodeDisk > 0 && s.NodeDisk < 2*f.RawSize+leastLogs:
 		return s.unusable(source, fmt.Sprintf("the first member restores %d bytes next to the backup, for which its pod has no room on its "+
 			"node's disk: raise resources.limits.ephemeral-storage of the EtcdCluster to %dMi or more", f.RawSize,
-			inMiB(2*f.RawSize+leastLogs+besidesData))), true
+			inMiB(2*f.RawSize+leastLogs+otherSpace))), true
 	case s.isInRecord(source) && s.restored().SHA256 != item.SHA256:
 		return s.unusable(source, item.Item+" has changed in the store since the restore was started"), true
 	}

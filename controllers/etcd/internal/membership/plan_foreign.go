@@ -18,8 +18,8 @@ func (s Situation) blockOnForeignData() (Step, bool) {
 		}
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonDataExists, RequeueAfter: time.Second, Message: fmt.Sprintf(
-		"the volumes of %s have the data of another cluster, in the directories in brackets: no member starts next to it, and nothing is "+
-			"deleted. If that data is needed, save it, or bind the volume to the claim that it had. Then delete these directories; "+
-			"or delete the PersistentVolumeClaims and the pods of %s, which are then made with new volumes",
+		"the volumes of %s have the data of another cluster or member, in the directories in parentheses: no member starts next to it, "+
+			"and nothing is deleted. If that data is needed, set the reclaim policy of the PersistentVolumes to Retain, and copy it. "+
+			"Then delete these directories, or delete the PersistentVolumeClaims and the pods of %s: the next pods get new volumes",
 		strings.Join(found, ", "), strings.Join(names, ", "))}, len(found) > 0
 }

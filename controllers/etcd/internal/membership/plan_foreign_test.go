@@ -31,10 +31,10 @@ func TestForeignData(t *testing.T) {
 			s.formNow()
 			s.findForeignData(0)
 			s.findForeignData(2)
-		}, "Block ", "the volumes of a-0 (x), a-2 (x) have the data of another cluster"},
-		{"E18: the first member with a backup neither", func(s *scene) { s.restoring(); s.findForeignData(0) }, "Block ",
+		}, "Block ", "the volumes of a-0 (x), a-2 (x) have the data of another cluster or member"},
+		{"E18: no backup is restored next to the data of another cluster", func(s *scene) { s.restoring(); s.findForeignData(0) }, "Block ",
 			"the volumes of a-0 (x) have the data of another cluster"},
-		{"E18: a member that joins neither, and the others serve", func(s *scene) { s.addLearner(); s.Size = 4; s.findForeignData(3) },
+		{"E18: no member joins next to the data of another cluster", func(s *scene) { s.addLearner(); s.Size = 4; s.findForeignData(3) },
 			"Block ", "the volumes of a-3 (x) have the data of another cluster"},
 		{"E18: the block ends when the member runs", func(s *scene) { s.Members[2].Pod.Foreign = "x" }, "Idle ", ""},
 		{"E18: a member that is not asked for any more is removed", func(s *scene) { s.Size = 2; s.findForeignData(2) }, "RemoveMember a-2",

@@ -30,7 +30,7 @@ func (s Situation) form() Step {
 		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: "version: " + s.WantedError}
 	}
 	if s.QuotaError != "" {
-		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: "quota: " + s.QuotaError}
+		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: s.QuotaError}
 	}
 	if next, ok := s.fetchBackup(); ok {
 		return next

@@ -102,7 +102,7 @@ func (s Situation) recoveryToken(lost, left []Member) string {
 	return tokenOf(seen...)
 }
 
-// tokenOf is short, and differs with each of the words.
+// tokenOf is a short hash of the words.
 func tokenOf(words ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(words, "\n")))
 	return hex.EncodeToString(sum[:])[:12]
@@ -148,7 +148,7 @@ func (s Situation) finishRecovery() (Step, bool) {
 	if s.hasLostData(m) {
 		return s.formIfAllowed(m), true
 	}
-	if m.Pod.EndedAt > 0 && s.recovers(m) {
+	if m.Pod.RecoveredTo > 0 && s.recovers(m) {
 		return s.recoverBelow(m), true
 	}
 	former := s.givenUp()

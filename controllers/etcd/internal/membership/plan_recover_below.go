@@ -14,13 +14,13 @@ func (s Situation) recoverBelow(m Member) Step {
 	if s.Status.LastRecovery != nil {
 		allowed = *s.Status.LastRecovery
 	}
-	token := tokenOf(s.Status.Membership.ClusterID, s.recovery(), fmt.Sprint(m.Pod.EndedAt))
+	token := tokenOf(s.Status.Membership.ClusterID, s.recovery(), fmt.Sprint(m.Pod.RecoveredTo))
 	if s.AllowedRecovery == token {
 		return Step{Do: Recover, Member: m.Name, Lost: allowed.Lost, Message: "a human has allowed it"}
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
-		"the data of %s, from which the cluster was to continue at revision %d, ends at revision %d: it does not know of later writes that they "+
-			"were confirmed. Restore a backup by an EtcdRestore; or to continue from revision %d, and lose what was written later, annotate this "+
-			"object with %s=%s",
-		m.Name, allowed.Revision, m.Pod.EndedAt, m.Pod.EndedAt, databasev1alpha1.EtcdAllowUnsafeRecovery, token)}
+		"the data of %s, from which the cluster was to continue at revision %d, ends at revision %d: its log does not show that later "+
+			"writes were confirmed, and etcd has dropped them. If a backup is of a later revision, restore it by an EtcdRestore. To "+
+			"continue from revision %d without the later writes, annotate this object with %s=%s",
+		m.Name, allowed.Revision, m.Pod.RecoveredTo, m.Pod.RecoveredTo, databasev1alpha1.EtcdAllowUnsafeRecovery, token)}
 }

@@ -52,7 +52,7 @@ func (s *scene) endRecoveryBelow() {
 	s.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{Member: "a-2", Lost: []string{"a-0", "a-1"}, Revision: 77}
 	s.Members[2].Pod.Permit = s.Permit(s.Members[2])
 	s.silence(2)
-	s.Members[2].Pod.EndedAt = 70
+	s.Members[2].Pod.RecoveredTo = 70
 }
 
 func TestRecovery(t *testing.T) {
@@ -208,7 +208,7 @@ func TestRecovery(t *testing.T) {
 		}, "Wait ", "waiting for a-2"},
 		{"E8: it serves", func(s *scene) { s.recovering(); s.serveRecovered() }, "EndRecovery a-2", ""},
 		{"E8: below the revision that a human allowed it does not serve", (*scene).endBelow, "Block ",
-			"at revision 77, ends at revision 70: it does not know"},
+			"at revision 77, ends at revision 70: its log does not show"},
 		{"E8: a human may allow that, too", func(s *scene) { s.endBelow(); s.allow() }, "Recover a-2", "a human has allowed it"},
 		{"E8: not by the token of the later revision", func(s *scene) {
 			s.loseMajority()

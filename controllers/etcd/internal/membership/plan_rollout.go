@@ -97,7 +97,7 @@ func (s Situation) rollOutdated() (Step, bool) {
 		return Step{}, false // of two none can be spared, and the budget counts the pod of a place that is empty: others come first
 	}
 	if s.QuotaError != "" {
-		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: "quota: " + s.QuotaError + "; until then no pod is replaced"}, true
+		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: s.QuotaError + "; until then no pod is replaced"}, true
 	}
 	if voters == 1 && !s.HasStorage {
 		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(

@@ -39,7 +39,7 @@ func (m Member) sees() string {
 	case m.Pod.LostData != "":
 		return m.Name + " does not find its data"
 	case m.Pod.Foreign != "":
-		return m.Name + " finds the data of another cluster"
+		return m.Name + " finds the data of another cluster or member"
 	case !m.Pod.HasRun:
 		return "the container of pod " + m.Name + " has not started"
 	case m.Pod.Stopped:

@@ -69,9 +69,10 @@ type Pod struct {
 	VolumeSize int64  // of its volume, or of what it may have on its node's disk, in bytes; 0 if it is not known
 	Unusable   string // why it could not start with the backup that its permit names
 	Foreign    string // data of another cluster, next to which it has not started
-	EndedAt    int64  // revision at which the recovery has ended that its permit names, if that is below the one allowed; else 0
-	Ready      bool   // the kubelet's probe finds that it answers reads, and is no learner
-	HasRun     bool   // its container has been started
+	// RecoveredTo is the revision at which the recovery that its permit names has ended, if that is below the one allowed; else 0.
+	RecoveredTo int64
+	Ready       bool // the kubelet's probe finds that it answers reads, and is no learner
+	HasRun      bool // its container has been started
 	// NeverRan: it is proven that its container was never started. HasRun false alone may be a node's silence.
 	NeverRan bool
 	// Fails: Kubernetes reports why it cannot start. That its image is being pulled is no such report.

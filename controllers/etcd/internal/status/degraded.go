@@ -54,7 +54,7 @@ func (i Inputs) shrinking() *conditions.Problem {
 func (i Inputs) withoutRoom() *conditions.Problem {
 	why := i.Situation.WithoutRoom()
 	if i.Situation.QuotaError != "" {
-		why = "quota: " + i.Situation.QuotaError
+		why = i.Situation.QuotaError
 	}
 	if why == "" {
 		return nil
