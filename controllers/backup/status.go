@@ -169,8 +169,8 @@ func mostUrgent(b Object, s *schedule, pod *corev1.Pod, notReady string, now tim
 	case isTooOld(b, s, now):
 		return &conditions.Problem{Reason: commonv1.ReasonBackupTooOld, Message: tooOldMessage(b, notReady)}
 	case status.MembersDiffer != "":
-		return &conditions.Problem{Reason: commonv1.ReasonMembersDiffer, Message: status.MembersDiffer + ". It is wrong: delete the " +
-			"PersistentVolumeClaim and the pod, one member at a time, and the member is replaced"}
+		return &conditions.Problem{Reason: commonv1.ReasonMembersDiffer, Message: status.MembersDiffer + ". It is wrong: unless you have " +
+			"replaced it since, delete the PersistentVolumeClaim and the pod, one member at a time, and the member is replaced"}
 	case status.RetentionHeld != "":
 		return &conditions.Problem{Reason: commonv1.ReasonRetentionHeld, Message: "retention deletes no backup: " + status.RetentionHeld}
 	case run != nil && run.Phase == commonv1.BackupSucceeded && run.Message != "":

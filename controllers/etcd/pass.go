@@ -121,6 +121,7 @@ func (p *pass) childInputs() children.Inputs {
 	if record := p.cluster.Status.Membership; record != nil {
 		in.InitialVersion = record.InitialVersion
 	}
+	in = children.KeepRoom(in, p.in.set)
 	in.Defaults = children.ChooseDefaults(in, converge.StatefulSetWorkload(p.in.set, p.in.pods, p.PodRefusal(p.cluster)))
 	return in
 }

@@ -147,9 +147,11 @@ func (p *poll) outvote(ctx context.Context, rest []*etcdMember) (*etcdMember, *b
 		failures = append(failures, p.ask(ctx, m))
 	}
 	var most []*etcdMember
-	tie := false
+	tie, compacted := false, p.hashes[p.asked[0]].compacted
 	for _, m := range p.asked {
 		switch same := p.agreeing(m); {
+		case p.hashes[m].compacted != compacted: // it was compacted meanwhile, and says nothing about the first two
+			failures = append(failures, fmt.Errorf("%s had compacted up to another revision", m.name()))
 		case len(same) > len(most):
 			most, tie = same, false
 		case len(same) == len(most) && p.hashes[m] != p.hashes[most[0]]:
@@ -157,9 +159,13 @@ func (p *poll) outvote(ctx context.Context, rest []*etcdMember) (*etcdMember, *b
 		}
 	}
 	if len(most) < 2 || tie {
-		return nil, nil, backup.Permanent(errors.Join(fmt.Errorf("%s and %s have different data at revision %d, and the other members do "+
+		err := errors.Join(fmt.Errorf("%s and %s have different data at revision %d, and the other members do "+
 			"not show whose is right: compare all (etcdctl endpoint hashkv), and delete the PersistentVolumeClaim and the pod of the "+
-			"wrong one", p.asked[0].name(), p.asked[1].name(), p.revision), errors.Join(failures...)))
+			"wrong one", p.asked[0].name(), p.asked[1].name(), p.revision), errors.Join(failures...))
+		if errors.Join(failures...) != nil {
+			return nil, nil, err // another attempt may hear from all
+		}
+		return nil, nil, backup.Permanent(err)
 	}
 	return most[0], p.agreed(most), nil
 }

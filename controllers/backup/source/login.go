@@ -20,11 +20,19 @@ func (l login) redact(err error) error {
 	if err == nil || l.password == "" || !strings.Contains(err.Error(), l.password) {
 		return err
 	}
-	redacted := errors.New(strings.ReplaceAll(err.Error(), l.password, "..."))
+	redacted := errors.New(l.redactText(err.Error()))
 	if backup.IsPermanent(err) {
 		return backup.Permanent(redacted)
 	}
 	return redacted
+}
+
+// redactText returns a text without the password.
+func (l login) redactText(text string) string {
+	if l.password == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, l.password, "...")
 }
 
 // loginOf returns the login whose files are in the directory.

@@ -43,7 +43,7 @@ func arguments(in Inputs) []string {
 		"--peer-key-file=" + peersDir + "/" + corev1.TLSPrivateKeyKey,
 		"--peer-client-cert-file=" + peersDir + "/client.crt",
 		"--peer-client-key-file=" + peersDir + "/client.key",
-		fmt.Sprintf("--quota-backend-bytes=%d", quotaOfPods(in)),
+		fmt.Sprintf(config.QuotaArgument+"%d", quotaOfPods(in)),
 	}
 	args = append(append(args, clientTLSArguments(in)...), authArguments(in)...)
 	args = append(args, snapshotArguments(in)...)

@@ -2,7 +2,9 @@ package children
 
 import (
 	"fmt"
+	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -11,6 +13,20 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
+
+// KeepRoom returns inputs with the resources and the quota of the pods so far, while the spec has no room for its quota: a pod that is
+// recreated meanwhile, as after a drain, takes the data of the others.
+func KeepRoom(in Inputs, set *appsv1.StatefulSet) Inputs {
+	containers := set.Spec.Template.Spec.Containers
+	i := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == config.AppName })
+	if in.Spec.QuotaError == "" || i < 0 {
+		return in
+	}
+	in.Cluster = in.Cluster.DeepCopy()
+	in.Cluster.Spec.Resources = containers[i].Resources
+	in.Cluster.Spec.Quota = resource.NewQuantity(in.Spec.Quota, resource.BinarySI)
+	return in
+}
 
 // quotaOfPods is the quota in the pod template. Pods without storage that an earlier release has made keep theirs.
 func quotaOfPods(in Inputs) int64 {

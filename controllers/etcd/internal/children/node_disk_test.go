@@ -5,10 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
@@ -56,6 +60,29 @@ func TestOnlyNewPodsHaveABoundOnTheNode(t *testing.T) {
 				t.Errorf("the volume has the limit %q", limit)
 			}
 		})
+	}
+}
+
+// While the spec has no room for its quota, a pod that is recreated for another reason must hold the data of the others.
+func TestARefusedQuotaChangesNoPod(t *testing.T) {
+	former := inputsOf(builders.EtcdCluster("a").With(func(s *databasev1alpha1.EtcdClusterSpec) { s.Resources = diskLimits("1Gi") }).Build())
+	for name, change := range map[string]func(*databasev1alpha1.EtcdClusterSpec){
+		"a limit without room for any": func(s *databasev1alpha1.EtcdClusterSpec) { s.Resources = diskLimits("500Mi") },
+		"a quota above the limit": func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.Resources, s.Quota = diskLimits("1Gi"), ptr.To(resource.MustParse("2Gi"))
+		},
+	} {
+		for _, d := range []parts.Defaults{parts.FormerDefaults, parts.CurrentDefaults} {
+			former.Defaults = d
+			in := former
+			in.Cluster = builders.EtcdCluster("a").With(change).Build()
+			set := parts.ToApplyConfig[appsv1.StatefulSet](statefulSet(former))
+			in.Spec = config.Resolve(in.Cluster, set, nil)
+			got := parts.ToApplyConfig[appsv1.StatefulSet](statefulSet(KeepRoom(in, set)))
+			if in.Spec.QuotaError == "" || !equality.Semantic.DeepEqual(got.Spec.Template, set.Spec.Template) {
+				t.Errorf("%s: %q changes\n%v to\n%v", name, in.Spec.QuotaError, set.Spec.Template, got.Spec.Template)
+			}
+		}
 	}
 }
 

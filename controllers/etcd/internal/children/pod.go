@@ -61,6 +61,9 @@ func recoveredTo(c corev1.ContainerStatus, ended *corev1.ContainerStateTerminate
 	if ended == nil || ptr.Deref(c.Started, false) || ended.ExitCode != launcher.ExitBelowAllowed {
 		return 0
 	}
-	revision, _ := strconv.ParseInt(strings.TrimPrefix(ended.Message, launcher.BelowAllowed), 10, 64) // 0 if the message has no revision
+	revision, err := strconv.ParseInt(strings.TrimPrefix(ended.Message, launcher.BelowAllowed), 10, 64)
+	if err != nil {
+		return 0 // the message has no revision
+	}
 	return revision
 }

@@ -21,7 +21,8 @@ func Resolve(cluster *databasev1alpha1.EtcdCluster, set *appsv1.StatefulSet, def
 	if given.Storage != nil {
 		spec.VolumeSize = volumes.SizeOfNew(set, given.Storage.Size)
 	}
-	spec.Quota, spec.QuotaError, spec.NodeDisk = quota(given, spec.VolumeSize), quotaError(given), nodeDisk(given)
+	spec.QuotaError, spec.NodeDisk = quotaError(given), nodeDisk(given)
+	spec.Quota = quotaToRun(quota(given, spec.VolumeSize), spec.QuotaError, set)
 	if given.Defrag != nil {
 		spec.DefragThreshold = given.Defrag.Threshold
 	}

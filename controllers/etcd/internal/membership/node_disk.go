@@ -65,6 +65,20 @@ func (s Situation) diskField() string {
 	return "resources.limits.ephemeral-storage"
 }
 
+// overNextQuota explains the first member that has more data than the quota of the next pods allows; empty if there is none. The first of
+// these pods would have etcd refuse all writes. A server of etcd 3.5 does not tell its quota, and is not looked at.
+func (s Situation) overNextQuota() string {
+	for _, m := range s.Members {
+		if m.Record == nil || m.View.Quota <= s.Quota || m.View.DBUsed <= roomBelow(s.Quota) {
+			continue
+		}
+		return fmt.Sprintf("quota: %s has %d MiB of data, old revisions included, and the next pods would have a quota of %d MiB, so that etcd "+
+			"would refuse all writes: set quota to %dMi or more, or delete keys and compact; until then no pod is replaced",
+			m.Name, m.View.DBUsed>>20, s.Quota>>20, inMiB(m.View.DBUsed/quotaMargin*100+maxRequest))
+	}
+	return ""
+}
+
 // WithoutRoom explains the first member without storage whose pod may have too little on its node's disk for the quota that it runs with;
 // empty if there is none. The limit may be that of a LimitRange, which only a pod shows. A pod that is to be replaced is not looked at.
 func (s Situation) WithoutRoom() string {

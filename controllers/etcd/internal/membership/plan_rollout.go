@@ -99,6 +99,9 @@ func (s Situation) rollOutdated() (Step, bool) {
 	if s.QuotaError != "" {
 		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: s.QuotaError + "; until then no pod is replaced"}, true
 	}
+	if why := s.overNextQuota(); why != "" {
+		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: why}, true
+	}
 	if voters == 1 && !s.HasStorage {
 		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(
 			"%s must be recreated and is the only copy of the data, which would go with its pod: set size to 3, or make a new EtcdCluster "+

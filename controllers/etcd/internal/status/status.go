@@ -131,7 +131,9 @@ func setConditions(status *databasev1alpha1.EtcdClusterStatus, in Inputs) {
 	setAvailable(list, generation, s)
 	volumes.SetResizing(list, generation, in.Growth)
 	conditions.Halt(list, generation, in.shrinking())
-	conditions.Halt(list, generation, in.withoutRoom())
+	if s.QuotaError != "" {
+		conditions.Halt(list, generation, in.withoutRoom())
+	}
 	setCertificatesInSync(list, in)
 	setCredentialsInSync(list, in)
 	setProgress(list, in)
