@@ -10,7 +10,8 @@ import (
 
 // What a member hashes depends on the revision up to which it has compacted.
 func TestAMemberThatWasCompactedMeanwhileHasNoVote(t *testing.T) {
-	a, b, c, d := &etcdMember{endpoint: "a.x:1"}, &etcdMember{endpoint: "b.x:1"}, &etcdMember{endpoint: "c.x:1"}, &etcdMember{endpoint: "d.x:1"}
+	a, b := &etcdMember{endpoint: "a.x:1"}, &etcdMember{endpoint: "b.x:1"}
+	c, d := &etcdMember{endpoint: "c.x:1"}, &etcdMember{endpoint: "d.x:1"}
 	p := &poll{revision: 9, asked: []*etcdMember{a, b, c}, hashes: map[*etcdMember]keysHash{a: {1, 3}, b: {2, 3}, c: {5, 7}, d: {5, 7}}}
 	if _, _, err := p.outvote(t.Context(), nil); err == nil || backup.IsPermanent(err) ||
 		!strings.Contains(err.Error(), "c had compacted up to another revision") {

@@ -66,7 +66,7 @@ func (s Situation) diskField() string {
 }
 
 // overNextQuota explains the first member that has more data than the quota of the next pods allows; empty if there is none. The first of
-// these pods would have etcd refuse all writes. A server of etcd 3.5 does not tell its quota, and is not looked at.
+// these pods would have etcd refuse all writes. A server of etcd 3.5 does not report its quota, and is not looked at.
 func (s Situation) overNextQuota() string {
 	for _, m := range s.Members {
 		if m.Record == nil || m.View.Quota <= s.Quota || m.View.DBUsed <= roomBelow(s.Quota) {

@@ -92,6 +92,9 @@ func (s Situation) waitForQuorum() (Step, bool) {
 	if next, ok := s.recoverMajority(); ok {
 		return next, true
 	}
+	if next, ok := s.blockOnForeignData(); ok {
+		return next, true // its end may give the majority back
+	}
 	if stuck := s.stuck(); len(stuck) > 0 {
 		next := s.blockOnStuck(stuck)
 		next.Reason = commonv1.ReasonNoQuorum

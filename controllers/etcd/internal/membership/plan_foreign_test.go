@@ -36,6 +36,11 @@ func TestForeignData(t *testing.T) {
 			"the volumes of a-0 (x) have the data of another cluster"},
 		{"E18: no member joins next to the data of another cluster", func(s *scene) { s.addLearner(); s.Size = 4; s.findForeignData(3) },
 			"Block ", "the volumes of a-3 (x) have the data of another cluster"},
+		{"E18: a majority that the data of another cluster holds up is not waited for in silence", func(s *scene) {
+			s.findForeignData(2)
+			s.silence(1)
+			s.Listed = false
+		}, "Block ", "the volumes of a-2 (x) have the data of another cluster"},
 		{"E18: the block ends when the member runs", func(s *scene) { s.Members[2].Pod.Foreign = "x" }, "Idle ", ""},
 		{"E18: a member that is not asked for any more is removed", func(s *scene) { s.Size = 2; s.findForeignData(2) }, "RemoveMember a-2",
 			"size is 2"},
