@@ -28,6 +28,8 @@ func (a *apiEffects) CreateFetchPod(ctx context.Context, s membership.Situation,
 	if a.LauncherImage == "" {
 		return errors.New("fetching the backup: the operator does not know its own image (RELATED_IMAGE_OPERATOR)")
 	}
+	// One pod requests that size. If no node can promise as much, the next pod starts without it: only what is used counts for that one.
+	delete(a.known.backupSizes, source)
 	return converge.FixedResources(a.CreateOnce(ctx, "Pod", a.cluster, pod, &corev1.Pod{}))
 }
 

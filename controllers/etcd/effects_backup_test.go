@@ -84,6 +84,12 @@ func TestTheNextPodOfABackupRequestsItsRoom(t *testing.T) {
 	if got := request(); got < 5<<30 {
 		t.Errorf("after a pod without room for 5 GiB, %d bytes are requested", got)
 	}
+	if err := api.Delete(t.Context(), &a.in.fetches[0]); err != nil { // a human does, as no node promises so much
+		t.Fatal(err)
+	}
+	if got := request(); got != 128<<20 {
+		t.Errorf("after a pod that no node had room for, %d bytes are requested", got)
+	}
 }
 
 func TestAStrangersPodIsRefused(t *testing.T) {
