@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 )
 
@@ -63,6 +64,15 @@ func (s Situation) diskField() string {
 		return "storage.size"
 	}
 	return "resources.limits.ephemeral-storage"
+}
+
+// blockOnNextQuota ends the plan before a pod is replaced by one whose quota has no room on its disk, or is below the data.
+func (s Situation) blockOnNextQuota() (Step, bool) {
+	if s.QuotaError != "" {
+		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: s.QuotaError + "; until then no pod is replaced"}, true
+	}
+	why := s.overNextQuota()
+	return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: why}, why != ""
 }
 
 // overNextQuota explains the first member that has more data than the quota of the next pods allows; empty if there is none. The first of

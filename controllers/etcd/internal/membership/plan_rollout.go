@@ -96,11 +96,8 @@ func (s Situation) rollOutdated() (Step, bool) {
 	if len(outdated) == 0 || voters < int(s.Size) {
 		return Step{}, false // of two none can be spared, and the budget counts the pod of a place that is empty: others come first
 	}
-	if s.QuotaError != "" {
-		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: s.QuotaError + "; until then no pod is replaced"}, true
-	}
-	if why := s.overNextQuota(); why != "" {
-		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: why}, true
+	if next, ok := s.blockOnNextQuota(); ok {
+		return next, true
 	}
 	if voters == 1 && !s.HasStorage {
 		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(
