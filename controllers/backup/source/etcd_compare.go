@@ -108,7 +108,7 @@ func compare(ctx context.Context, members []*etcdMember, first *etcdMember, revi
 		if !first.isLeader {
 			found++
 		}
-		return first, &backup.Comparison{Skipped: fmt.Sprintf("it takes two healthy followers, and %d of them was found", found)}, nil
+		return first, &backup.Comparison{Skipped: fmt.Sprintf("a comparison takes two healthy followers; found: %d", found)}, nil
 	}
 	p := &poll{revision: revision, hashes: map[*etcdMember]keysHash{}}
 	second := followers[0]

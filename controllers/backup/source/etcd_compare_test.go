@@ -131,7 +131,7 @@ func TestWhatCannotBeComparedIsReadAndSaid(t *testing.T) {
 	cluster := startCorrupt(t)
 	leader, wrong, right := &cluster[0], &cluster[1], &cluster[2]
 	if meta, err := Etcd(t.Context(), sourceOf(leader.endpoint, right.endpoint), "", newFile(t)); err != nil || meta.Compared.With != "" ||
-		!strings.Contains(meta.Compared.Skipped, "two healthy followers, and 1 of them was found") {
+		!strings.Contains(meta.Compared.Skipped, "two healthy followers; found: 1") {
 		t.Errorf("of two members: %+v, %v", meta.Compared, err)
 	}
 	if _, err := Etcd(t.Context(), sourceOf(wrong.endpoint, right.endpoint), "", newFile(t)); err == nil || !backup.IsPermanent(err) ||

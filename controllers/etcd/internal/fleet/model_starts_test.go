@@ -1,9 +1,5 @@
 package fleet
 
-import (
-	"fmt"
-)
-
 // formed returns a cluster of so many members at rest, whose size is then changed.
 func formed(members, size int32, storage bool) *model {
 	m := newModel(members, storage)
@@ -49,17 +45,7 @@ func lostMajority(size int32) *model {
 
 // lostWhileForming returns a cluster whose members have met while the operator was away. Then two have lost their volumes.
 func lostWhileForming() *model {
-	m := newModel(3, true)
-	for range 4 { // Form, and one pass for each member that starts
-		if _, err := runPass(0, false)(m); err != nil {
-			panic(err)
-		}
-		for i := range m.Replicas {
-			if m.Pods[i].UID == "" {
-				m.Pods[i].UID = fmt.Sprintf("p%d", m.newID())
-			}
-		}
-	}
+	m := forming()
 	for i := range m.Replicas {
 		if err := m.startServer(int(i)); err != nil {
 			panic(err)
