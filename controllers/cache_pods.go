@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
@@ -19,7 +20,7 @@ const (
 	maxPorts          = 8       // of a container
 	maxConditions     = 10
 	maxGates          = 8
-	maxText           = 128
+	maxText           = 128 // also of an argument
 	maxImage          = 384
 	maxMessages       = 8 << 10 // of all containers together: those of one of ours have 4 KiB at most
 )
@@ -48,10 +49,22 @@ func keepWhatIsReadOfContainers(all []corev1.Container) []corev1.Container {
 	var kept []corev1.Container
 	for i := range all {
 		c := &all[i]
-		kept = append(kept, corev1.Container{Name: c.Name, Image: c.Image, Ports: c.Ports, Resources: c.Resources, RestartPolicy: c.RestartPolicy,
-			TerminationMessagePolicy: c.TerminationMessagePolicy, StartupProbe: c.StartupProbe, ReadinessProbe: c.ReadinessProbe})
+		kept = append(kept, corev1.Container{Name: c.Name, Image: c.Image, Args: keepArgument(c.Args), Ports: c.Ports, Resources: c.Resources,
+			RestartPolicy: c.RestartPolicy, TerminationMessagePolicy: c.TerminationMessagePolicy, StartupProbe: c.StartupProbe,
+			ReadinessProbe: c.ReadinessProbe})
 	}
 	return kept
+}
+
+// keepArgument returns the only argument that a kind reads of a running container.
+func keepArgument(all []string) []string {
+	i := slices.IndexFunc(all, func(argument string) bool {
+		return strings.HasPrefix(argument, etcd.KeptArgument) && len(argument) <= maxText
+	})
+	if i < 0 {
+		return nil
+	}
+	return []string{all[i]}
 }
 
 // trimPod bounds a pod that is too large. What decides over its data stays: whose it is, what it was made from, our finalizer, its
@@ -124,8 +137,9 @@ func trimContainers(all []corev1.Container) []corev1.Container {
 	for i := range all[:min(len(all), maxContainers)] {
 		c := &all[i]
 		kept = append(kept, corev1.Container{
-			Name: c.Name, Image: cut(c.Image, maxImage), RestartPolicy: c.RestartPolicy, TerminationMessagePolicy: c.TerminationMessagePolicy,
-			Ports: slices.Clone(c.Ports[:min(len(c.Ports), maxPorts)]),
+			Name: c.Name, Image: cut(c.Image, maxImage), Args: keepArgument(c.Args), RestartPolicy: c.RestartPolicy,
+			TerminationMessagePolicy: c.TerminationMessagePolicy,
+			Ports:                    slices.Clone(c.Ports[:min(len(c.Ports), maxPorts)]),
 			Resources: corev1.ResourceRequirements{
 				Requests: trimResources(c.Resources.Requests), Limits: trimResources(c.Resources.Limits)},
 			StartupProbe: trimProbe(c.StartupProbe), ReadinessProbe: trimProbe(c.ReadinessProbe),

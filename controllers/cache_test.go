@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
@@ -161,7 +162,13 @@ func TestWhatTheCacheKeepsOfAPod(t *testing.T) {
 	pod.Labels = map[string]string{parts.LabelManagedBy: parts.ManagedBy}
 	pod.Annotations = map[string]string{ownPrefix + "started": "1", parts.AnnotationRestartedAt: "now", "example.org/note": "long"}
 	pod.Status.PodIP = "10.0.0.1"
+	const quota = "--quota-backend-bytes=2147483648"
+	pod.Spec.Containers[0].Args = []string{"--name=a-0", quota, "--quota-backend-bytes=" + strings.Repeat("9", maxText)}
 	got := stripped(t, pod)
+	if args := got.Spec.Containers[0].Args; !slices.Equal(args, []string{quota}) {
+		t.Errorf("arguments: %q", args)
+	}
+	got.Spec.Containers[0].Args = nil
 	if want := (map[string]string{ownPrefix + "started": "1", parts.AnnotationRestartedAt: "now"}); !maps.Equal(got.Annotations, want) {
 		t.Errorf("annotations: %v", got.Annotations)
 	}
@@ -195,7 +202,7 @@ func TestAPodThatIsTooLargeKeepsWhatDecidesOverIt(t *testing.T) {
 		pod.Annotations = map[string]string{ownPrefix + "permit": "1 2 3"}
 		pod.Spec = corev1.PodSpec{NodeName: "node", SchedulingGates: []corev1.PodSchedulingGate{{Name: ownPrefix + "gate"}},
 			InitContainers: []corev1.Container{{Name: "init", Image: "init:1"}},
-			Containers: []corev1.Container{{Name: "redis", Image: "redis:1",
+			Containers: []corev1.Container{{Name: "redis", Image: "redis:1", Args: []string{etcd.KeptArgument + "1"},
 				Ports: []corev1.ContainerPort{{Name: "redis", ContainerPort: 6379}}}}}
 		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", HostIP: "10.0.0.9", Reason: "Evicted",
 			Conditions: []corev1.PodCondition{{Type: corev1.PodConditionType(ownPrefix + "in-sync"), Status: corev1.ConditionTrue},

@@ -44,6 +44,9 @@ var Owned = []ctrlclient.Object{
 	&appsv1.StatefulSet{}, &corev1.Service{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
 }
 
+// KeptArgument starts the argument of a pod that the controller reads from the cache.
+const KeptArgument = config.QuotaArgument
+
 // optionalTypes are the types of children that a cluster may lack.
 var optionalTypes = []schema.GroupVersionKind{
 	schema.FromAPIVersionAndKind(*parts.ServiceMonitorType.APIVersion, *parts.ServiceMonitorType.Kind),

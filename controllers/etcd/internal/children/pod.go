@@ -23,7 +23,7 @@ import (
 func ReadPod(pod *corev1.Pod, set *appsv1.StatefulSet) membership.Pod {
 	p := membership.Pod{
 		UID: pod.UID, Address: pod.Status.PodIP, Permit: pod.Annotations[config.AnnotationPermit], Deleting: !pod.DeletionTimestamp.IsZero(),
-		Outdated: converge.IsOutdated(pod, set),
+		Outdated: converge.IsOutdated(pod, set), Quota: config.RunningQuota(pod.Spec.Containers),
 		Ready: slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		}),

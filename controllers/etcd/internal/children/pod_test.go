@@ -128,3 +128,22 @@ func TestAMemberSaysWhyItDoesNotStart(t *testing.T) {
 		})
 	}
 }
+
+func TestTheQuotaThatAPodRunsWith(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args []string
+		want int64
+	}{
+		{"its arguments name one", []string{"/usr/local/bin/etcd", "--quota-backend-bytes=1000"}, 1000},
+		{"its arguments name none", []string{"/usr/local/bin/etcd"}, 0},
+		{"somebody else has written what is no number", []string{"--quota-backend-bytes=1Gi"}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "other"}, {Name: config.AppName, Args: c.args}}}}
+			if got := ReadPod(pod, &appsv1.StatefulSet{}).Quota; got != c.want {
+				t.Errorf("got %d", got)
+			}
+		})
+	}
+}

@@ -76,10 +76,10 @@ func (s Situation) blockOnNextQuota() (Step, bool) {
 }
 
 // overNextQuota explains the first member that has more data than the quota of the next pods allows; empty if there is none. The first of
-// these pods would have etcd refuse all writes. A server of etcd 3.5 does not report its quota, and is not looked at.
+// these pods would have etcd refuse all writes.
 func (s Situation) overNextQuota() string {
 	for _, m := range s.Members {
-		if m.Record == nil || m.View.Quota <= s.Quota || m.View.DBUsed <= roomBelow(s.Quota) {
+		if m.Record == nil || m.quota() <= s.Quota || m.View.DBUsed <= roomBelow(s.Quota) {
 			continue
 		}
 		return fmt.Sprintf("quota: %s has %d MiB of data, old revisions included, and the next pods would have a quota of %d MiB, so that etcd "+
@@ -93,7 +93,7 @@ func (s Situation) overNextQuota() string {
 // empty if there is none. The limit may be that of a LimitRange, which only a pod shows. A pod that is to be replaced is not looked at.
 func (s Situation) WithoutRoom() string {
 	for _, m := range s.Members {
-		quota, disk := cmp.Or(m.View.Quota, s.Quota), m.Pod.VolumeSize
+		quota, disk := cmp.Or(m.quota(), s.Quota), m.Pod.VolumeSize
 		if s.HasStorage || m.Record == nil || disk == 0 || m.Pod.Outdated || quota <= QuotaOnDisk(disk) {
 			continue
 		}

@@ -13,6 +13,14 @@ func (s *scene) boundDisk(mib int64) {
 	}
 }
 
+// haveQuotaOf35 has all servers run with a quota that only the arguments of their pods name, in MiB.
+func (s *scene) haveQuotaOf35(quota int64) {
+	s.haveQuota(0)
+	for i := range s.Members {
+		s.Members[i].Pod.Quota = quota << 20
+	}
+}
+
 func TestAQuotaWithoutRoomReplacesNoPod(t *testing.T) {
 	const why = "quota: no room"
 	for _, c := range []row{
@@ -22,6 +30,9 @@ func TestAQuotaWithoutRoomReplacesNoPod(t *testing.T) {
 			"Block ", why + "; until then no pod is replaced"},
 		{"no pod is replaced by one whose quota is below the data",
 			func(s *scene) { s.outdate(2); s.Quota = 256 << 20; s.haveQuota(2048); s.fill(400, 300, 1) }, "Block ",
+			"quota: a-1 has 300 MiB of data, old revisions included, and the next pods would have a quota of 256 MiB"},
+		{"no pod of etcd 3.5 is replaced by one whose quota is below the data",
+			func(s *scene) { s.outdate(2); s.Quota = 256 << 20; s.haveQuotaOf35(2048); s.fill(400, 300, 1) }, "Block ",
 			"quota: a-1 has 300 MiB of data, old revisions included, and the next pods would have a quota of 256 MiB"},
 		{"a pod is replaced by one with a larger quota",
 			func(s *scene) { s.outdate(2); s.Quota = 512 << 20; s.haveQuota(256); s.fill(300, 300, 1) }, "EvictPod a-2", ""},
@@ -49,6 +60,14 @@ func TestAPodWithoutRoomForItsQuotaIsNamed(t *testing.T) {
 		{"a pod that is to be replaced", func(s *scene) { s.boundDisk(1024); s.outdate(0, 1, 2) }, ""},
 		{"a server that runs with a former quota", func(s *scene) { s.boundDisk(1024); s.Quota = 256 << 20; s.haveQuota(2048) },
 			"Restart the pods (kubectl rollout restart statefulset a): the next ones have a quota of 256 MiB"},
+		{"a server of etcd 3.5 that runs with a former quota", func(s *scene) { s.boundDisk(1024); s.Quota = 256 << 20; s.haveQuotaOf35(2048) },
+			"quota: a-0 runs with 2048 MiB"},
+		{"a silent server that runs with the next quota", func(s *scene) {
+			s.boundDisk(1024)
+			s.Quota = 256 << 20
+			s.haveQuotaOf35(256)
+			s.silence(0)
+		}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene()

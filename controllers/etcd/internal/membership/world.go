@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,6 +68,7 @@ type Pod struct {
 	Permit     string // what was written on it when it could start; empty until then
 	LostData   string // data directory that its permit names, and that it has not found
 	VolumeSize int64  // of its volume, or of what it may have on its node's disk, in bytes; 0 if it is not known
+	Quota      int64  // of data, in bytes, that its server is started with; 0 if it is not known
 	Unusable   string // why it could not start with the backup that its permit names
 	Foreign    string // data of another cluster, next to which it has not started
 	// RecoveredTo is the revision at which the recovery that its permit names has ended, if that is below the one allowed; else 0.
@@ -110,6 +112,10 @@ type View struct {
 	Quota          int64 // of data, in bytes, that the server runs with; 0 if it does not say
 	Alarms         []string
 }
+
+// quota is the one that the member's server runs with, in bytes; 0 if it is not known. A server of etcd 3.5 does not report it, and one
+// that is silent does not either: the arguments of the pod do.
+func (m Member) quota() int64 { return cmp.Or(m.View.Quota, m.Pod.Quota) }
 
 // IsHealthy reports whether a member answers and knows the leader.
 func (m Member) IsHealthy() bool {
