@@ -1,7 +1,6 @@
 package membership
 
 import (
-	"cmp"
 	"fmt"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -79,7 +78,7 @@ func (s Situation) blockOnNextQuota() (Step, bool) {
 // these pods would have etcd refuse all writes.
 func (s Situation) overNextQuota() string {
 	for _, m := range s.Members {
-		if m.Record == nil || m.quota() <= s.Quota || m.View.DBUsed <= roomBelow(s.Quota) {
+		if m.Record == nil || s.quotaOf(m) <= s.Quota || m.View.DBUsed <= roomBelow(s.Quota) {
 			continue
 		}
 		return fmt.Sprintf("quota: %s has %d MiB of data, old revisions included, and the next pods would have a quota of %d MiB, so that etcd "+
@@ -93,7 +92,7 @@ func (s Situation) overNextQuota() string {
 // empty if there is none. The limit may be that of a LimitRange, which only a pod shows. A pod that is to be replaced is not looked at.
 func (s Situation) WithoutRoom() string {
 	for _, m := range s.Members {
-		quota, disk := cmp.Or(m.quota(), s.Quota), m.Pod.VolumeSize
+		quota, disk := s.quotaOf(m), m.Pod.VolumeSize
 		if s.HasStorage || m.Record == nil || disk == 0 || m.Pod.Outdated || quota <= QuotaOnDisk(disk) {
 			continue
 		}

@@ -56,11 +56,8 @@ func (s Situation) freeSpace() (Step, bool) {
 	if next, ok := s.defragmentOne(s.gainsSpace); ok {
 		return next, true
 	}
-	// A new quota comes with new pods, and 3.5 does not say which one it has.
-	outdated := s.Where(func(m Member) bool { return m.Pod.Outdated })
-	full := s.Where(func(m Member) bool {
-		return m.View.DBSize > roomBelow(s.quotaOf(m)) || m.View.Quota == 0 && m.Pod.Outdated
-	})
+	outdated := s.Where(func(m Member) bool { return m.Pod.Outdated }) // a new quota comes with new pods
+	full := s.Where(func(m Member) bool { return m.View.DBSize > roomBelow(s.quotaOf(m)) })
 	switch {
 	case len(full) == 0:
 		return Step{Do: Disarm, Alarm: s.Alarms[i], Message: "the data is below the quota again"}, true
@@ -99,7 +96,7 @@ func (m Member) hasRoomToDefragment() bool {
 // gainsSpace reports whether a defragmentation helps a member in a cluster that is over its quota: it gets below the quota by it, or
 // has many free pages in a large file.
 func (s Situation) gainsSpace(m Member) bool {
-	return s.shrinksBelowQuota(m) || !m.DefragmentedLately && m.freePages() >= worthwhile && m.View.DBSize >= s.Quota/2
+	return s.shrinksBelowQuota(m) || !m.DefragmentedLately && m.freePages() >= worthwhile && m.View.DBSize >= s.quotaOf(m)/2
 }
 
 // freePages is the share of a member's database that holds no data, in percent.
@@ -113,8 +110,9 @@ func (m Member) freePages() int64 {
 // roomBelow is the size that a database must be below for writes to be accepted for a while.
 func roomBelow(quota int64) int64 { return min(quota/100*quotaMargin, quota-maxRequest) }
 
-// quotaOf is the quota that counts for a member: a larger one counts once its server has it.
-func (s Situation) quotaOf(m Member) int64 { return min(s.Quota, cmp.Or(m.View.Quota, s.Quota)) }
+// quotaOf is the quota that counts for a member: the one that its server runs with, whatever the next pods will have; theirs only if that
+// is not known.
+func (s Situation) quotaOf(m Member) int64 { return cmp.Or(m.quota(), s.Quota) }
 
 // Usage is how much of its quota a member uses. The zero Usage is of no member.
 type Usage struct {

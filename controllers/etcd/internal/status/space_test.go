@@ -12,6 +12,12 @@ func TestSpaceLow(t *testing.T) {
 		{"most of the quota is in use", func(s *seen) { s.use(80, 100, 1) }, map[string]string{
 			ready: "True Replicas", available: "True Quorum",
 			degraded: "True QuotaNearlyReached a-1 holds 1638 MiB of data, old revisions included, which is 80% of the quota of 2048 MiB"}},
+		{"what counts is the quota that the members run with, not that of the next pods", func(s *seen) {
+			for i := range s.w.Members {
+				s.w.Members[i].Pod.Quota = 4 << 30
+			}
+			s.use(90, 95, 1)
+		}, map[string]string{degraded: "False AsExpected"}},
 		{"what counts is what is in use, not the file", func(s *seen) { s.use(79, 99, 1) }, map[string]string{degraded: "False AsExpected"}},
 		{"the warning stays until there is room", func(s *seen) {
 			s.warned(commonv1.ReasonQuotaNearlyReached)
