@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -96,6 +97,7 @@ func TestWhatTakesAwayIsConfirmedOnce(t *testing.T) {
 	set := func(name string) Child {
 		return appsv1ac.StatefulSet(name, "n").WithSpec(appsv1ac.StatefulSetSpec().WithReplicas(3))
 	}
+	service := corev1ac.Service("new", "n")
 	for _, c := range []struct {
 		reason   string
 		live     string // version of the owner at the API server
@@ -108,8 +110,11 @@ func TestWhatTakesAwayIsConfirmedOnce(t *testing.T) {
 			[]string{"apply a", "apply b", "delete a"}},
 		{"nothing of it by an older owner", "10", false, []Child{set("a"), set("b")}, 1, nil},
 		{"nothing of it by an owner that is gone", "", false, []Child{set("a"), set("b")}, 1, nil},
-		{"what is missing is created without a question; an older owner deletes nothing", "10", false, []Child{set("new")}, 1,
+		{"what is missing is created without a question; an older owner deletes nothing", "10", false, []Child{service}, 1,
 			[]string{"apply new"}},
+		{"a StatefulSet, which may adopt pods, is created after a question", "9", false, []Child{set("new")}, 1,
+			[]string{"apply new", "delete a"}},
+		{"an older owner creates no StatefulSet", "10", false, []Child{set("new")}, 1, nil},
 		{"a save is a confirmation", "10", true, []Child{set("a"), set("b")}, 0, []string{"apply a", "apply b", "delete a"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
