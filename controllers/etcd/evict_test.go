@@ -95,3 +95,36 @@ func TestAnEvictionThatIsBlockedIsExplained(t *testing.T) {
 		})
 	}
 }
+
+// An eviction that is cut off blocks the budget for minutes: one that was sent ends, and none is sent once the time of the act is over.
+func TestAnEvictionThatWasSentIsNotCutOff(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		before, sent bool // the act's time is over before the eviction is sent; it is sent
+	}{
+		{"the time of the act ends while the API server works", false, true},
+		{"the time of the act is over", true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			sent := false
+			api := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{SubResourceCreate: func(ctx context.Context,
+				_ ctrlclient.Client, _ string, _, _ ctrlclient.Object, _ ...ctrlclient.SubResourceCreateOption) error {
+				sent = true
+				end()
+				if _, bounded := ctx.Deadline(); !bounded {
+					t.Error("it may take for ever")
+				}
+				return ctx.Err()
+			}}).Build()
+			if c.before {
+				end()
+			}
+			a := effectsOn(api, builders.EtcdCluster("a").Build(), corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-2", UID: "p2"}})
+			if err := a.EvictPod(ctx, "a-2"); sent != c.sent || (err == nil) != c.sent {
+				t.Errorf("sent: %t, error: %v", sent, err)
+			}
+		})
+	}
+}
