@@ -91,16 +91,32 @@ func (a *apiEffects) WritePermit(ctx context.Context, name, permit string, claim
 	return nil
 }
 
-// markClaim notes on the claim that a member starts on its volume. It asks the API server, as the cache may have the claim that was
-// there before.
+// readClaim asks the API server for the claim of a pod, as the cache may have it as it was before, or the one that was there before.
+func (a *apiEffects) readClaim(ctx context.Context, pod string) (*corev1.PersistentVolumeClaim, error) {
+	claim, key := &corev1.PersistentVolumeClaim{}, ctrlclient.ObjectKey{Namespace: a.cluster.Namespace,
+		Name: converge.ClaimName(config.DataVolume, pod)}
+	if err := a.APIReader.Get(ctx, key, claim); err != nil {
+		return nil, fmt.Errorf("reading the claim of pod %q: %w", pod, err)
+	}
+	return claim, nil
+}
+
+func (a *apiEffects) ConfirmClaim(ctx context.Context, pod string, want types.UID) error {
+	claim, err := a.readClaim(ctx, pod)
+	if apierrors.IsNotFound(err) || err == nil && (claim.UID != want || !claim.DeletionTimestamp.IsZero()) {
+		return fleet.ErrClaimGoes
+	}
+	return err
+}
+
+// markClaim notes on the claim that a member starts on its volume.
 func (a *apiEffects) markClaim(ctx context.Context, pod string, want types.UID) error {
 	if a.cluster.Spec.Storage == nil {
 		return nil
 	}
-	claim, key := &corev1.PersistentVolumeClaim{}, ctrlclient.ObjectKey{Namespace: a.cluster.Namespace,
-		Name: converge.ClaimName(config.DataVolume, pod)}
-	if err := a.APIReader.Get(ctx, key, claim); err != nil {
-		return fmt.Errorf("reading the claim of pod %q: %w", pod, err)
+	claim, err := a.readClaim(ctx, pod)
+	if err != nil {
+		return err
 	}
 	if claim.UID != want {
 		return fmt.Errorf("permitting pod %q to start: the cache is behind at PersistentVolumeClaim %q", pod, claim.Name)

@@ -81,3 +81,38 @@ func TestAClaimShowsThatItHasData(t *testing.T) {
 		t.Errorf("%v, %v", err, has())
 	}
 }
+
+// The cache may be behind at a claim that somebody has deleted, and its pod may be all that keeps the data.
+func TestAClaimIsConfirmedByTheAPIServer(t *testing.T) {
+	going := metav1.Unix(0, 0)
+	for _, c := range []struct {
+		name  string
+		claim metav1.ObjectMeta
+		err   error // of the API server
+		stays bool
+	}{
+		{"it stays", metav1.ObjectMeta{Name: "data-a-0", UID: "c0"}, nil, true},
+		{"somebody has deleted it", metav1.ObjectMeta{Name: "data-a-0", UID: "c0", DeletionTimestamp: &going,
+			Finalizers: []string{"kubernetes.io/pvc-protection"}}, nil, false},
+		{"it is gone", metav1.ObjectMeta{Name: "data-a-1", UID: "c0"}, nil, false},
+		{"another has come in its place", metav1.ObjectMeta{Name: "data-a-0", UID: "c1"}, nil, false},
+		{"the API server does not reply", metav1.ObjectMeta{Name: "data-a-0", UID: "c0"}, errors.New("no reply"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := builders.EtcdCluster("a").Storage("1Gi").Build()
+			c.claim.Namespace, e.Namespace = "default", "default"
+			api := fake.NewClientBuilder().WithObjects(&corev1.PersistentVolumeClaim{ObjectMeta: c.claim}).WithInterceptorFuncs(
+				interceptor.Funcs{Get: func(ctx context.Context, api ctrlclient.WithWatch, key ctrlclient.ObjectKey, obj ctrlclient.Object,
+					o ...ctrlclient.GetOption) error {
+					if c.err != nil {
+						return c.err
+					}
+					return api.Get(ctx, key, obj, o...)
+				}}).Build()
+			err := effectsOn(api, e).ConfirmClaim(t.Context(), "a-0", "c0")
+			if c.stays != (err == nil) || errors.Is(err, fleet.ErrClaimGoes) != (!c.stays && c.err == nil) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

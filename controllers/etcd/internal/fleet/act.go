@@ -85,7 +85,7 @@ func Outcome(s membership.Step, err error) (membership.Step, error) {
 func isWaiting(err error) bool {
 	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) ||
 		errors.Is(err, ErrNoDisruptionAllowed) ||
-		errors.Is(err, ErrWithdrawn) || errors.Is(err, ErrPodChanged) || errors.Is(err, errNotBackedUp)
+		errors.Is(err, ErrWithdrawn) || errors.Is(err, ErrPodChanged) || errors.Is(err, ErrClaimGoes) || errors.Is(err, errNotBackedUp)
 }
 
 // waitTime is how soon to try again what must wait.

@@ -7,10 +7,17 @@ import (
 )
 
 // doDeletePod deletes a pod. One that goes only as it was seen stays if its server answers now: the kubelet reports a start later than
-// etcd serves.
+// etcd serves. One whose volume must stay does if its claim goes by now: with the pod, the claim and the data would be gone. A claim that
+// is deleted after that answer goes as if it were deleted after the pod.
 func (f *Fleet) doDeletePod(ctx context.Context, s membership.Step) error {
 	if server := f.servers[s.Member]; s.AsSeen && server != nil && answersNow(ctx, server) {
 		return ErrPodChanged
+	}
+	if s.NeedsClaim {
+		m, _ := f.Find(s.Member)
+		if err := f.Effects.ConfirmClaim(ctx, s.Member, m.Pod.ClaimUID); err != nil {
+			return err
+		}
 	}
 	return f.Effects.DeletePod(ctx, s.Member, s.AsSeen)
 }

@@ -3,7 +3,10 @@ package fleet
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
@@ -25,6 +28,38 @@ type deletedPods struct {
 func (d deletedPods) DeletePod(_ context.Context, name string, _ bool) error {
 	*d.names = append(*d.names, name)
 	return nil
+}
+
+func (d deletedPods) ConfirmClaim(_ context.Context, _ string, claim types.UID) error {
+	if claim != "stays" {
+		return ErrClaimGoes
+	}
+	return nil
+}
+
+// The claim of the only member may be deleted after the plan was made: then its pod stays, and users see why.
+func TestAPodStaysIfTheOnlyDataWouldGoWithIt(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		claim types.UID
+		needs bool
+		goes  bool
+	}{
+		{"its claim stays", "stays", true, true},
+		{"its claim goes", "goes", true, false},
+		{"others have the data", "goes", false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var deleted []string
+			f := &Fleet{Effects: deletedPods{names: &deleted}}
+			f.Members = []membership.Member{{Name: "a-0", Pod: membership.Pod{ClaimUID: c.claim}}}
+			step := membership.Step{Do: membership.DeletePod, Member: "a-0", NeedsClaim: c.needs}
+			shown, err := Outcome(step, f.doDeletePod(t.Context(), step))
+			if err != nil || (len(deleted) == 1) != c.goes || strings.Contains(shown.Message, "the pod stays") == c.goes {
+				t.Errorf("deleted %v, shown %q: %v", deleted, shown.Message, err)
+			}
+		})
+	}
 }
 
 // A server that was killed may serve again before its kubelet has reported that: then its pod stays, and it is looked at again.

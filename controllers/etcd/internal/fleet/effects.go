@@ -22,6 +22,9 @@ type Effects interface {
 	// DeletePod deletes exactly the pod that was looked at; asSeen, only if nothing about it has changed since, else it returns
 	// ErrPodChanged.
 	DeletePod(ctx context.Context, name string, asSeen bool) error
+	// ConfirmClaim returns nil if the volume of a pod is that of the claim that was looked at, and the claim stays; ErrClaimGoes if it does
+	// not. It asks the API server.
+	ConfirmClaim(ctx context.Context, pod string, claim types.UID) error
 	// EvictPod evicts exactly the pod that was looked at. It returns ErrNoDisruptionAllowed while the budget allows none, or an
 	// EvictionBlockedError if only a human can change that.
 	EvictPod(ctx context.Context, name string) error
@@ -50,6 +53,10 @@ type Effects interface {
 
 // ErrPodChanged says that a pod is not as it was when its deletion was decided: it may have started.
 var ErrPodChanged = errors.New("the pod has changed since the operator looked at it: looking again")
+
+// ErrClaimGoes says that data would go with a pod, which the cache is yet to show.
+var ErrClaimGoes = errors.New("the PersistentVolumeClaim of the pod is being deleted, or is not the one that the operator has seen, and no " +
+	"other member is known to have its data: the pod stays")
 
 // ErrNoDisruptionAllowed says that the PodDisruptionBudget allows no disruption now.
 var ErrNoDisruptionAllowed = errors.New("the PodDisruptionBudget spares no pod yet")

@@ -76,6 +76,15 @@ func (m *modelEffects) DeletePod(_ context.Context, name string, asSeen bool) er
 	})
 }
 
+func (m *modelEffects) ConfirmClaim(_ context.Context, pod string, claim types.UID) error {
+	return m.call(func() error {
+		if i := ordinalOf(pod); m.Going[i] || m.claimUID(i) != claim {
+			return ErrClaimGoes
+		}
+		return nil
+	})
+}
+
 // seenPod is the pod at that ordinal as a sleeper has seen it.
 func (m *modelEffects) seenPod(i int) membership.Pod {
 	one, _ := m.seen.Find(m.spec().MemberName(int32(i))) //nolint:gosec // at most 5

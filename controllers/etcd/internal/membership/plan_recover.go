@@ -163,7 +163,8 @@ func (s Situation) finishRecovery() (Step, bool) {
 	}
 	for _, o := range former {
 		if !o.Pod.Deleting {
-			return Step{Do: DeletePod, Member: o.Name, Message: "it was to run with members that are lost", RequeueAfter: ShortRequeue}, true
+			return Step{Do: DeletePod, Member: o.Name, NeedsClaim: o.Name == name, Message: "it was to run with members that are lost",
+				RequeueAfter: ShortRequeue}, true
 		}
 	}
 	if len(former) == 0 && s.Listed && m.IsHealthy() {

@@ -24,8 +24,8 @@ func (s Situation) restartFailing() (Step, bool) {
 	for _, m := range s.Members {
 		mayGetTemplate := isProven || isForming || !s.Listed && m.Pod.Fails
 		if m.failsOutdated() && s.mayLosePod(m) && mayGetTemplate {
-			return Step{Do: DeletePod, Member: m.Name, AsSeen: true, Message: "no server runs in it, and its pod is outdated",
-				RequeueAfter: ShortRequeue}, true
+			return Step{Do: DeletePod, Member: m.Name, AsSeen: true, NeedsClaim: s.needsClaim(m),
+				Message: "no server runs in it, and its pod is outdated", RequeueAfter: ShortRequeue}, true
 		}
 	}
 	return Step{}, false
@@ -40,6 +40,11 @@ func (m Member) failsOutdated() bool {
 // ran, the data is on a volume that stays, or the member is replaced as one is that has lost its data.
 func (s Situation) mayLosePod(m Member) bool {
 	return m.podHasNoData() || s.HasStorage && !m.Pod.ClaimGoes || s.IsReplaceable(m)
+}
+
+// needsClaim reports whether the volume of a member is all that keeps its data once its pod goes.
+func (s Situation) needsClaim(m Member) bool {
+	return s.HasStorage && !m.podHasNoData() && !s.IsReplaceable(m)
 }
 
 // podHasNoData reports whether it is proven that no server ever ran in the pod of a member.
@@ -125,7 +130,7 @@ func (s Situation) rollOutdated() (Step, bool) {
 	if voters == 1 {
 		remove = DeletePod
 	}
-	return Step{Do: remove, Member: last.Name, Message: "its pod is outdated", RequeueAfter: ShortRequeue}, true
+	return Step{Do: remove, Member: last.Name, NeedsClaim: voters == 1, Message: "its pod is outdated", RequeueAfter: ShortRequeue}, true
 }
 
 // handLeadOn moves the lead away from a pod that somebody deletes or drains, while it still answers.

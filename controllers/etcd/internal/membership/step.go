@@ -27,6 +27,7 @@ type Step struct {
 	// members that are given up, with Recover; with Form, former members that have no data
 	Lost         []string
 	AsSeen       bool          // with DeletePod: only if nothing about the pod has changed since it was seen
+	NeedsClaim   bool          // with DeletePod: only if the claim stays, as no other member is known to have the data on its volume
 	Message      string        // shown to users
 	Reason       string        // of the condition that reports it, with Block
 	RequeueAfter time.Duration // when to look again
