@@ -71,6 +71,11 @@ func TestRecovery(t *testing.T) {
 			s.Members[0].Pod, s.Members[1].Pod = Pod{}, Pod{}
 			s.Members[2].Pod.ClaimGoes = true
 		}, "Block ", "the data would go with the pod"},
+		{"E8: so does one that was given up and answers: it may have the next best data", func(s *scene) {
+			s.recovering()
+			s.Members[0].Pod, s.Members[0].View.Answered = Pod{UID: "x", Permit: "y"}, true
+			s.Members[2].Pod.Permit, s.Members[2].Pod.ClaimGoes = `{"data":"d2"}`, true
+		}, "Block ", "the data would go with the pod"},
 		{"E8: unreachable is not lost", func(s *scene) { s.Listed = false; s.silence(0); s.silence(1) }, "Block ", "1 of 3 members answer"},
 		{"the status is older than an EtcdRestore", func(s *scene) {
 			s.Listed, s.Other = false, View{Answered: true, ClusterID: 0xabc}
