@@ -71,10 +71,12 @@ func (p *pass) act(ctx context.Context) error {
 	if p.readsOnly {
 		return nil
 	}
+	namedAll := p.namesAllData()
 	err := command.AsLeader(ctx, p.IsLeader, func(ctx context.Context) error { return p.fleet.Act(ctx, p.step) })
 	if p.effects.unconfirmed || errors.Is(err, command.ErrNotLeading) {
 		return fmt.Errorf("%s: %w", p.step.Phrase(), err)
 	}
+	p.warnOfUncheckedData(namedAll)
 	p.step, p.failed = fleet.Outcome(p.step, err)
 	return nil
 }

@@ -272,6 +272,8 @@ const (
 	ReasonCertificateLoaded = "CertificateLoaded"
 	// ReasonPeerCertificatesChanged : the members have new certificates to show to each other, or trust another authority.
 	ReasonPeerCertificatesChanged = "PeerCertificatesChanged"
+	// ReasonForeignDataUnchecked : a member without data starts on a volume without looking for the data of another cluster there.
+	ReasonForeignDataUnchecked = "ForeignDataUnchecked"
 )
 
 // Reasons of OLM's condition Upgradeable.

@@ -39,13 +39,16 @@ func checkForeign(permit Permit, volume string) error {
 		return err
 	}
 	var found []string
-	if isForeign(volume) { // of an etcd that had the volume for itself
-		found = append(found, "member")
+	if what, is := foreign(volume, "member"); is { // of an etcd that had the volume for itself
+		found = append(found, what)
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		if entry.IsDir() && name != lostAndFound && !slices.Contains(permit.Known, name) && isForeign(volume+"/"+name) {
-			found = append(found, name)
+		if !entry.IsDir() || name == lostAndFound || slices.Contains(permit.Known, name) {
+			continue
+		}
+		if what, is := foreign(volume+"/"+name, name); is {
+			found = append(found, what)
 		}
 	}
 	if len(found) == 0 {
@@ -57,8 +60,16 @@ func checkForeign(permit Permit, volume string) error {
 	return foreignError(strings.Join(found, ", "))
 }
 
-// isForeign reports whether a directory has a log, or cannot be looked into: another user's etcd makes its own so that no one else can.
-func isForeign(directory string) bool {
+// foreign returns how to name a directory that has a log, and whether to name it. One that cannot be looked into may have a log: another
+// user's etcd makes its own so that no one else can.
+func foreign(directory, name string) (what string, is bool) {
 	has, err := hasLog(directory)
-	return has || err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return name, has
+	}
+	reason := err
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		reason = failed.Err
+	}
+	return fmt.Sprintf("%s: cannot be read, %s", name, reason), true
 }

@@ -63,7 +63,8 @@ func TestADirectoryThatCannotBeLookedIntoIsForeign(t *testing.T) {
 	if err := os.Symlink("wal", dir+"/data/x/member/wal"); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkForeign(Permit{Known: []string{"d"}}, dir+"/data"); err == nil || err.Error() != "x" {
+	if err := checkForeign(Permit{Known: []string{"d"}}, dir+"/data"); err == nil ||
+		err.Error() != "x: cannot be read, too many levels of symbolic links" {
 		t.Errorf("got %v", err)
 	}
 	if err := os.WriteFile(dir+"/data/member", nil, 0o600); err != nil { // in the place of a directory
