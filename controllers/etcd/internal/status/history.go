@@ -33,7 +33,7 @@ func (h *History) Report(in Inputs, now time.Time) databasev1alpha1.EtcdClusterS
 	if h.isFleeting(in.Situation.World, now) {
 		return in.Cluster.Status
 	}
-	in.Next = explained(h.excuse(in.Next, now), in.Situation.Sees(), waited)
+	in.Next = explained(h.excuse(in.Next, now), in.sees(), waited)
 	status := New(in)
 	status.NextRestore = nextRestore(in, restore, restoreWaited)
 	return status

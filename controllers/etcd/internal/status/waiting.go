@@ -3,11 +3,17 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
 // waiting is what is waited for, and since when.
@@ -43,9 +49,23 @@ func nextRestore(in Inputs, awaited membership.Step, waited time.Duration) *data
 	if s.Request == nil || awaited.Do == "" {
 		return nil
 	}
-	seen := s.Sees()
+	seen := in.sees()
 	if why := cmp.Or(in.failure(), conditions.FirstStartupWait(in.Pods)); why != "" {
 		seen += "; " + why
 	}
 	return &databasev1alpha1.EtcdNextRestore{RestoreUID: s.Request.UID, Message: explained(awaited, seen, waited).Phrase()}
+}
+
+// sees says what keeps members from being as they should be, and which claims keep them waiting that the cache does not have.
+func (i Inputs) sees() string {
+	seen := []string{i.Situation.Sees()}
+	for _, m := range i.Situation.Where(isRecorded) {
+		if i.Situation.HasStorage && m.Pod.UID != "" && m.Pod.ClaimUID == "" && !m.IsHealthy() {
+			claim := converge.ClaimName(config.DataVolume, m.Name)
+			seen = append(seen, fmt.Sprintf("the operator does not see PersistentVolumeClaim %s of pod %s: if you have made it, it lacks the "+
+				"operator's labels: kubectl label persistentvolumeclaim %s %s", claim, m.Name, claim,
+				strings.ReplaceAll(labels.FormatLabels(parts.Labels(config.AppName, i.Cluster.Name)), ",", " ")))
+		}
+	}
+	return strings.Join(seen, "; ")
 }

@@ -7,9 +7,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
@@ -38,6 +40,41 @@ func TestALongWaitSaysWhatItSees(t *testing.T) {
 		if got := progress(); strings.Contains(got, seen) != c.says || !strings.Contains(got, c.what) {
 			t.Errorf("%s later: %q", c.after, got)
 		}
+	}
+}
+
+// A claim without the operator's labels is not in its cache, and its member waits: a long wait names it, and the command that ends it.
+func TestALongWaitNamesAClaimThatIsNotSeen(t *testing.T) {
+	const command = "kubectl label persistentvolumeclaim data-a-2 app.kubernetes.io/instance=a " +
+		"app.kubernetes.io/managed-by=mainstay-operator app.kubernetes.io/name=etcd"
+	for _, c := range []struct {
+		name    string
+		arrange func(*seen)
+		says    bool
+	}{
+		{"its claim is not seen", func(s *seen) { s.w.Members[2].Pod.ClaimUID = "" }, true},
+		{"its claim is seen", func(*seen) {}, false},
+		{"it has no pod yet", func(s *seen) { s.w.Members[2].Pod = membership.Pod{} }, false},
+		{"it has no volume", func(s *seen) { s.w.Members[2].Pod.ClaimUID, s.e.Spec.Storage = "", nil }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var h History
+			s := newSeen()
+			s.e.Spec.Storage = &databasev1alpha1.EtcdStorage{Size: resource.MustParse("1Gi")}
+			s.silence(2)
+			for i := range s.w.Members {
+				s.w.Members[i].Pod.ClaimUID = "claim"
+			}
+			c.arrange(s)
+			s.next = membership.Step{Do: membership.Wait, Message: "waiting for a-2"}
+			for _, now := range []time.Time{time.Unix(1000, 0), time.Unix(1000, 0).Add(waitPatience)} {
+				s.e.Status = h.Report(s.inputs(), now)
+			}
+			got := meta.FindStatusCondition(s.e.Status.Conditions, progressing).Message
+			if !strings.Contains(got, "no news") || strings.Contains(got, command) != c.says {
+				t.Errorf("got %q", got)
+			}
+		})
 	}
 }
 
