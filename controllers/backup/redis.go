@@ -26,8 +26,6 @@ const (
 	redisPort = 6379
 	// redisContainer is the container of a Redis' pods that runs the server.
 	redisContainer = "redis"
-	// defaultRedisSize is the number of its nodes without spec.size.
-	defaultRedisSize = 3
 )
 
 // Redis is the kind RedisBackup.
@@ -78,7 +76,7 @@ func redisSource(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) (source, strin
 		volume = r.Spec.Storage.Size
 	}
 	found := source{kind: "Redis", uid: r.UID, replicationID: r.Status.Replication.ReplID, dataset: dataset(r.Status.DatasetEpoch),
-		size: ptr.Deref(r.Spec.Size, defaultRedisSize), tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources,
+		size: ptr.Deref(r.Spec.Size, cachev1alpha1.RedisDefaultSize), tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources,
 		maxSize: backup.MaxRedisSize(volume, r.Spec.Resources)}
 	for _, n := range r.Status.Nodes {
 		found.endpoints = append(found.endpoints, endpoint(n.Name, r.Name, r.Namespace, redisPort))

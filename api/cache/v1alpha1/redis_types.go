@@ -19,6 +19,9 @@ const RedisSwitchover = "mainstay-operator.io/switchover"
 // replace its own passwords, those of the replicas and that of the backups. The applications' password stays.
 const RedisRotatePasswords = "mainstay-operator.io/rotate-passwords"
 
+// RedisDefaultSize is the number of nodes of a Redis without spec.size.
+const RedisDefaultSize = 3
+
 // RedisSpec says which Redis is wanted: one master and size-1 replicas.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.durability) || !has(self.durability.minReplicasToWrite)"

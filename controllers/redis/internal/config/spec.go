@@ -65,7 +65,6 @@ type Spec struct {
 }
 
 const (
-	defaultSize          = 3
 	defaultMaxLagSeconds = 3
 	defaultProbeMillis   = 1000
 	defaultThreshold     = 3
@@ -79,7 +78,7 @@ func Resolve(r *cachev1alpha1.Redis) Spec {
 	s := Spec{
 		Namespace: r.Namespace, Name: r.Name,
 		Flavor:        cmp.Or(given.Flavor, cachev1alpha1.FlavorRedis),
-		Size:          ptr.Deref(given.Size, defaultSize),
+		Size:          ptr.Deref(given.Size, cachev1alpha1.RedisDefaultSize),
 		Directives:    given.Config,
 		MemoryLimit:   parts.Bytes(*given.Resources.Limits.Memory()),
 		MemoryPercent: int64(ptr.Deref(given.MaxMemoryPercent, defaultMemoryPercent)),
