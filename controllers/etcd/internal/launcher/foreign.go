@@ -11,11 +11,6 @@ import (
 )
 
 const (
-	// ExitForeign is the exit code of a first start on a volume that has the log of another cluster.
-	ExitForeign = 122
-	// Foreign is the termination message of such a start, before the names of the directories.
-	Foreign = "mainstay: the volume has the data of another cluster or member: "
-
 	// maxForeign is how many directories are named.
 	maxForeign = 5
 	// lostAndFound is a directory of the file system, which only root can read.

@@ -49,7 +49,10 @@ const (
 	ExitUnusable = 123
 	// Unusable is the termination message of a start from such a backup, before the reason.
 	Unusable = "mainstay: the backup cannot be restored: "
-
+	// ExitForeign is the exit code of a first start on a volume that has the log of another cluster.
+	ExitForeign = 122
+	// Foreign is the termination message of such a start, before the names of the directories.
+	Foreign = "mainstay: the volume has the data of another cluster or member: "
 	// ExitBelowAllowed is the exit code of a recovery that has ended at an earlier revision than a human has allowed.
 	ExitBelowAllowed = 121
 	// BelowAllowed is the termination message of such a recovery, before the revision.
