@@ -390,7 +390,7 @@ var clientCertificates = []mutant{
 		"return min(parts.Bytes(*asked), most)", "return parts.Bytes(*asked)",
 		"TestQuota/no more than a limit of the node's disk has room for"},
 	{"the logs have no room next to the quota", "../etcd/internal/membership/node_disk.go",
-		"disk - nodeLogs; room", "disk; room",
+		"disk - fullLogs; room", "disk; room",
 		"TestTheLimitThatIsAskedForHoldsTheQuota"},
 	{"a pod is replaced by one without room for its quota", "../etcd/internal/membership/node_disk.go",
 		`if s.QuotaError != "" {`, "if false {",

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 )
 
 // Without storage a member's data is on its node's disk, in a pod whose limit of ephemeral storage the kubelet enforces: it evicts a pod
@@ -15,9 +14,6 @@ const (
 	// DiskSnapshotCount is after how many entries such a member takes a snapshot: its log keeps all entries since the last one. etcd's own
 	// value is 10,000, and 100,000 of 3.5, which is a log of 1 GB with entries of 10 KB.
 	DiskSnapshotCount = 1000
-	// nodeLogs is for etcd's logs, in bytes: five segments that it keeps (DefaultMaxWALs in etcd's server/embed/config.go), the next one,
-	// which it reserves, and one that it fills until the kept ones are next counted (purgeFileInterval in server/etcdserver/server.go).
-	nodeLogs = 7 * launcher.LogSpace
 	// otherSpace is for the launcher and for what the container prints, of which a kubelet keeps five files of 10 MiB
 	// (https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/), in bytes.
 	otherSpace = 128 << 20
@@ -34,14 +30,14 @@ func SpaceForData(limit int64) int64 {
 // QuotaOnDisk is the largest quota for which there is room on that disk of a pod, next to etcd's logs, in bytes; 0 if there is none for
 // the least quota.
 func QuotaOnDisk(disk int64) int64 {
-	if room := disk - nodeLogs; room >= MinQuota {
+	if room := disk - fullLogs; room >= MinQuota {
 		return room
 	}
 	return 0
 }
 
 // PodLimitFor is the least limit of ephemeral storage of a pod that has room for that quota, in bytes.
-func PodLimitFor(quota int64) int64 { return quota + nodeLogs + otherSpace }
+func PodLimitFor(quota int64) int64 { return quota + fullLogs + otherSpace }
 
 // ExplainDisk says why a limit of ephemeral storage has no room for a quota, and what to do. Sizes are in bytes.
 func ExplainDisk(quota, disk int64) string {

@@ -5,15 +5,6 @@ import (
 	"strings"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
-)
-
-// Logs on a volume, in bytes: those of the present member, which keeps five segments (DefaultMaxWALs in etcd's
-// server/embed/config.go) and reserves the next one, and the first of the restored one. A volume that is smaller than fullLogs says
-// nothing about them, as etcd runs on it: there it is the segment that a member starts with, and the restored one's.
-const (
-	fullLogs  = 7 * launcher.LogSpace
-	leastLogs = 2 * launcher.LogSpace
 )
 
 // firstBump is the first patch of 3.5 whose etcdutl raises revisions. Later minor versions do so from the start.
@@ -103,14 +94,6 @@ func (s Situation) awaitRoom() (Step, bool) {
 				first.Name, volume, needed)), true
 	}
 	return Step{}, false
-}
-
-// logsOn is how many bytes of a volume logs may take.
-func logsOn(volume int64) int64 {
-	if volume < fullLogs {
-		return leastLogs
-	}
-	return fullLogs
 }
 
 // NextRestore is what the EtcdRestore waits for that is to start next; it is not ok if there is none.
