@@ -53,9 +53,9 @@ func (o *object) podOf(pod *corev1.Pod) membership.Pod {
 	p.Deleting = p.Deleting || o.known.deleted.has(pod.UID, o.clock.Now())
 	if claim := o.in.claims[pod.Name]; claim != nil {
 		p.ClaimUID, p.ClaimGoes = claim.UID, !claim.DeletionTimestamp.IsZero()
-		p.VolumeSize = parts.Bytes(*claim.Status.Capacity.Storage())
+		p.DiskSize = parts.Bytes(*claim.Status.Capacity.Storage())
 	} else if o.cluster.Spec.Storage == nil {
-		p.VolumeSize = children.DiskOfPod(pod)
+		p.DiskSize = children.DiskOfPod(pod)
 	}
 	return p
 }

@@ -384,7 +384,7 @@ var clientCertificates = []mutant{
 		"m.freePages() >= int64(s.DefragThreshold) && !m.DefragmentedLately", "m.freePages() >= int64(s.DefragThreshold)",
 		"TestAlarms/E10: not twice within an hour"},
 	{"a full volume is defragmented", "../etcd/internal/membership/plan_alarms.go",
-		"m.Pod.VolumeSize == 0 || m.Pod.VolumeSize >= m.roomToDefragment()", "true",
+		"m.Pod.DiskSize == 0 || m.Pod.DiskSize >= m.roomToDefragment()", "true",
 		"TestAlarms/E10: not without room for the next file on the volume"},
 	{"a limit of the node's disk does not bound the quota", "../etcd/internal/config/spec.go",
 		"return min(parts.Bytes(*asked), most)", "return parts.Bytes(*asked)",

@@ -88,7 +88,7 @@ func (s Situation) overNextQuota() string {
 // empty if there is none. The limit may be that of a LimitRange, which only a pod shows. A pod that is to be replaced is not looked at.
 func (s Situation) WithoutRoom() string {
 	for _, m := range s.Members {
-		quota, disk := s.quotaOf(m), m.Pod.VolumeSize
+		quota, disk := s.quotaOf(m), m.Pod.DiskSize
 		if s.HasStorage || m.Record == nil || disk == 0 || m.Pod.Outdated || quota <= QuotaOnDisk(disk) {
 			continue
 		}

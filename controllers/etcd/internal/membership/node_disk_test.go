@@ -9,7 +9,7 @@ import (
 func (s *scene) boundDisk(mib int64) {
 	s.HasStorage = false
 	for i := range s.Members {
-		s.Members[i].Pod.VolumeSize, s.Members[i].Pod.ClaimUID = mib<<20, ""
+		s.Members[i].Pod.DiskSize, s.Members[i].Pod.ClaimUID = mib<<20, ""
 	}
 }
 

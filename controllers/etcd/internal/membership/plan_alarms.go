@@ -71,7 +71,7 @@ func (s Situation) freeSpace() (Step, bool) {
 	if crowded := s.Where(func(m Member) bool { return s.shrinksBelowQuota(m) && !m.hasRoomToDefragment() }); len(crowded) > 0 {
 		m := crowded[0]
 		message = fmt.Sprintf("%s is over its quota, writes are refused, and a defragmentation would end that: its disk has %d MiB, and %d "+
-			"MiB are needed, because the present file stays until the next one is complete: raise %s", m.Name, m.Pod.VolumeSize>>20,
+			"MiB are needed, because the present file stays until the next one is complete: raise %s", m.Name, m.Pod.DiskSize>>20,
 			m.roomToDefragment()>>20, s.diskField())
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonNoSpace, RequeueAfter: CompactionPause, Message: message}, true
@@ -85,12 +85,12 @@ func (s Situation) shrinksBelowQuota(m Member) bool {
 
 // roomToDefragment is how many bytes the volume of a member must have for it: the database, what is in use of it once more, and logs.
 func (m Member) roomToDefragment() int64 {
-	return m.View.DBSize + m.View.DBUsed + logsOn(m.Pod.VolumeSize)
+	return m.View.DBSize + m.View.DBUsed + logsOn(m.Pod.DiskSize)
 }
 
 // hasRoomToDefragment reports whether the volume of a member is large enough, or not known: without storage and limit.
 func (m Member) hasRoomToDefragment() bool {
-	return m.Pod.VolumeSize == 0 || m.Pod.VolumeSize >= m.roomToDefragment()
+	return m.Pod.DiskSize == 0 || m.Pod.DiskSize >= m.roomToDefragment()
 }
 
 // gainsSpace reports whether a defragmentation helps a member in a cluster that is over its quota: it gets below the quota by it, or

@@ -26,7 +26,7 @@ func (s *scene) exceed(size, used int64) {
 }
 
 // haveVolume sets the size of the volume of the second member, in MiB.
-func (s *scene) haveVolume(size int64) { s.Members[1].Pod.VolumeSize = size << 20 }
+func (s *scene) haveVolume(size int64) { s.Members[1].Pod.DiskSize = size << 20 }
 
 // haveQuota has all servers run with a quota, in MiB.
 func (s *scene) haveQuota(quota int64) {

@@ -75,7 +75,7 @@ func (s Situation) awaitRoom() (Step, bool) {
 		return Step{}, false
 	}
 	first, _ := s.Find(s.MemberName(0))
-	volume := first.Pod.VolumeSize
+	volume := first.Pod.DiskSize
 	switch {
 	case s.Listed && volume == 0:
 		return s.awaitFetch(fmt.Sprintf("waiting for the size of the volume of %s to be known", first.Name)), true

@@ -53,39 +53,39 @@ func TestPlanOfARestoreInPlace(t *testing.T) {
 		{"E12: also if its data exceeds the quota", func(s *scene) { s.request(); s.Next.RawSize, s.Quota = 3<<30, 2<<30 }, "Idle ", ""},
 		{"E12: nor may the volume be too small", func(s *scene) {
 			s.request()
-			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 500<<20, 1<<30
+			s.Next.RawSize, s.Members[0].Pod.DiskSize = 500<<20, 1<<30
 		}, "Idle ", ""},
 		{"E12: one that is large enough will do", func(s *scene) {
 			s.request()
-			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 280<<20, 1<<30
+			s.Next.RawSize, s.Members[0].Pod.DiskSize = 280<<20, 1<<30
 		}, "StartRestore ", ""},
 		{"E12: one that the logs of the present member fill is too small", func(s *scene) {
 			s.request()
-			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 300<<20, 1<<30
+			s.Next.RawSize, s.Members[0].Pod.DiskSize = 300<<20, 1<<30
 		}, "Idle ", ""},
 		{"E12: the first member may have lost its data, which comes back", func(s *scene) {
 			s.request()
-			s.Next.RawSize, s.Members[0].Pod.VolumeSize, s.Members[2].View.DBSize = 280<<20, 1<<30, 100<<20
+			s.Next.RawSize, s.Members[0].Pod.DiskSize, s.Members[2].View.DBSize = 280<<20, 1<<30, 100<<20
 		}, "Idle ", ""},
 		{"E12: a first member that does not answer is waited for: no one knows what room it has", func(s *scene) {
 			s.request()
-			s.Next.RawSize, s.Members[0].Pod.VolumeSize, s.Members[0].View = 1<<20, 1<<30, View{}
+			s.Next.RawSize, s.Members[0].Pod.DiskSize, s.Members[0].View = 1<<20, 1<<30, View{}
 		}, "Wait ", "waiting for a-0"},
 		{"E12: nor is one whose container ends again and again: the restore repairs it", func(s *scene) {
 			s.request()
-			s.Next.RawSize, s.Members[0].Pod.VolumeSize, s.Members[0].View, s.Members[0].Pod.Stopped = 1<<20, 1<<30, View{}, true
+			s.Next.RawSize, s.Members[0].Pod.DiskSize, s.Members[0].View, s.Members[0].Pod.Stopped = 1<<20, 1<<30, View{}, true
 		}, "StartRestore ", ""},
 		{"E12: what servers of another cluster have takes room, too", func(s *scene) {
 			s.request()
-			s.Next.RawSize, s.Members[0].Pod.VolumeSize, s.Other = 280<<20, 1<<30, View{Answered: true, DBSize: 100 << 20}
+			s.Next.RawSize, s.Members[0].Pod.DiskSize, s.Other = 280<<20, 1<<30, View{Answered: true, DBSize: 100 << 20}
 		}, "Idle ", ""},
 		{"E12: a volume that is smaller than full logs has none", func(s *scene) {
 			s.request()
-			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<20, 130<<20
+			s.Next.RawSize, s.Members[0].Pod.DiskSize = 1<<20, 130<<20
 		}, "StartRestore ", ""},
 		{"E12: not without a majority", func(s *scene) {
 			s.request()
-			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<20, 1<<30
+			s.Next.RawSize, s.Members[0].Pod.DiskSize = 1<<20, 1<<30
 			s.loseMajority()
 		}, "StartRestore ", ""},
 		{"E12: nor an etcdutl that cannot raise revisions", func(s *scene) {
@@ -199,7 +199,7 @@ func TestWhatAnEtcdRestoreWaitsFor(t *testing.T) {
 		{"its backup", func(s *scene) { s.request(); s.Next = Fetch{} }, "fetching the backup"},
 		{"a store", func(s *scene) { s.request(); s.Next.Item, s.Next.Error, s.Next.Permanent = nil, "NoSuchBucket", true },
 			"backup of the EtcdRestore: the backup cannot be fetched: NoSuchBucket"},
-		{"a larger volume", func(s *scene) { s.request(); s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<30, 1<<30 },
+		{"a larger volume", func(s *scene) { s.request(); s.Next.RawSize, s.Members[0].Pod.DiskSize = 1<<30, 1<<30 },
 			"raise spec.storage.size of the EtcdCluster"},
 		{"a larger quota", func(s *scene) { s.request(); s.Next.RawSize, s.Quota = 3<<30, 2<<30 },
 			"raise spec.quota of the EtcdCluster to 3221225472 bytes or more"},

@@ -62,15 +62,15 @@ type ListedMember struct {
 
 // Pod is the pod of a member; the zero Pod is none.
 type Pod struct {
-	UID        types.UID
-	Address    string
-	Image      string // that its server runs from
-	Permit     string // what was written on it when it could start; empty until then
-	LostData   string // data directory that its permit names, and that it has not found
-	VolumeSize int64  // of its volume, or of what it may have on its node's disk, in bytes; 0 if it is not known
-	Quota      int64  // of data, in bytes, that its server is started with; 0 if it is not known
-	Unusable   string // why it could not start with the backup that its permit names
-	Foreign    string // data of another cluster, next to which it has not started
+	UID      types.UID
+	Address  string
+	Image    string // that its server runs from
+	Permit   string // what was written on it when it could start; empty until then
+	LostData string // data directory that its permit names, and that it has not found
+	DiskSize int64  // of its volume, or of what it may have on its node's disk, in bytes; 0 if it is not known
+	Quota    int64  // of data, in bytes, that its server is started with; 0 if it is not known
+	Unusable string // why it could not start with the backup that its permit names
+	Foreign  string // data of another cluster, next to which it has not started
 	// RecoveredTo is the revision at which the recovery that its permit names has ended, if that is below the one allowed; else 0.
 	RecoveredTo int64
 	Ready       bool // the kubelet's probe finds that it answers reads, and is no learner

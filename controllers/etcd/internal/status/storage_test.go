@@ -37,7 +37,7 @@ func TestStorageConditions(t *testing.T) {
 		}, map[string]string{degraded: "True InvalidSpec storage.size: volumes cannot shrink"}},
 		{"a quota for which pods have no room on their nodes' disks", func(s *seen) { s.e.Spec.Resources.Limits = diskLimit("256Mi") },
 			map[string]string{ready: "False InvalidSpec quota: a pod may have 256 MiB", degraded: "True InvalidSpec quota: a pod may have 256 MiB"}},
-		{"a limit that only pods have", func(s *seen) { s.w.Members[1].Pod.VolumeSize = 1 << 30 }, map[string]string{
+		{"a limit that only pods have", func(s *seen) { s.w.Members[1].Pod.DiskSize = 1 << 30 }, map[string]string{
 			ready: "True", degraded: "True InvalidSpec quota: a-1 has too little room: a pod may have 1152 MiB"}},
 		{"no volume was ever to grow", func(*seen) {}, map[string]string{commonv1.ConditionStorageResizing: ""}},
 	})
