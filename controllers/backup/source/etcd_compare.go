@@ -23,22 +23,22 @@ const (
 	sameRevisionLimit = 10 * time.Second
 )
 
-// keysHash is what a server makes of its keys at one revision. Two can be compared if both have compacted up to the same revision.
-type keysHash struct {
+// keyValueHash is what a server makes of its keys and values at one revision. Two can be compared if both have compacted up to the same revision.
+type keyValueHash struct {
 	hash      uint32
 	compacted int64
 }
 
-// hashKeys has a server hash its keys as they were at that revision.
-func hashKeys(ctx context.Context, client *clientv3.Client, revision int64) (keysHash, error) {
+// hashKeyValues has a server hash its keys and values as they were at that revision.
+func hashKeyValues(ctx context.Context, client *clientv3.Client, revision int64) (keyValueHash, error) {
 	reply, err := client.HashKV(ctx, client.Endpoints()[0], revision)
 	switch {
 	case err != nil:
-		return keysHash{}, err
+		return keyValueHash{}, err
 	case reply.HashRevision != 0 && reply.HashRevision != revision: // servers before 3.6 do not report it
-		return keysHash{}, fmt.Errorf("the reply is of revision %d, not %d", reply.HashRevision, revision)
+		return keyValueHash{}, fmt.Errorf("the reply is of revision %d, not %d", reply.HashRevision, revision)
 	}
-	return keysHash{reply.Hash, reply.CompactRevision}, nil
+	return keyValueHash{reply.Hash, reply.CompactRevision}, nil
 }
 
 // name is the name of the member's pod, or its endpoint if that has an IP address.
@@ -55,7 +55,7 @@ func (e *etcdMember) name() string {
 type poll struct {
 	revision int64
 	asked    []*etcdMember
-	hashes   map[*etcdMember]keysHash
+	hashes   map[*etcdMember]keyValueHash
 }
 
 // ask asks a member for its hash. An error says why its data cannot be compared.
@@ -69,7 +69,7 @@ func (p *poll) ask(ctx context.Context, m *etcdMember) error {
 	}
 	ctx, done := context.WithTimeout(ctx, hashTimeout)
 	defer done()
-	hash, err := hashKeys(ctx, m.client, p.revision)
+	hash, err := hashKeyValues(ctx, m.client, p.revision)
 	if err != nil {
 		return fmt.Errorf("%s: hashing its keys at revision %d: %w", m.name(), p.revision, serverError(err))
 	}
@@ -110,7 +110,7 @@ func compare(ctx context.Context, members []*etcdMember, first *etcdMember, revi
 		}
 		return first, &backup.Comparison{Skipped: fmt.Sprintf("a comparison takes two healthy followers; found: %d", found)}, nil
 	}
-	p := &poll{revision: revision, hashes: map[*etcdMember]keysHash{}}
+	p := &poll{revision: revision, hashes: map[*etcdMember]keyValueHash{}}
 	second := followers[0]
 	if missing := p.askAll(ctx, first, second); missing != "" {
 		return first, &backup.Comparison{Skipped: missing}, nil

@@ -149,8 +149,8 @@ func TestWhatCannotBeComparedIsReadAndSaid(t *testing.T) {
 		eventually(t, "it has all keys", func() bool { return m.look(t.Context()) == nil && m.revision == 13 })
 	}
 	eventually(t, "both have compacted", func() bool {
-		_, err := hashKeys(t.Context(), right.client, 12)
-		_, other := hashKeys(t.Context(), wrong.client, 12)
+		_, err := hashKeyValues(t.Context(), right.client, 12)
+		_, other := hashKeyValues(t.Context(), wrong.client, 12)
 		return err != nil && other != nil
 	})
 	if chosen, compared, err := compare(t.Context(), members, right.etcdMember, 12); err != nil || chosen != right.etcdMember ||

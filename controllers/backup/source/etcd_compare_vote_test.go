@@ -12,7 +12,7 @@ import (
 func TestAMemberThatWasCompactedMeanwhileHasNoVote(t *testing.T) {
 	a, b := &etcdMember{endpoint: "a.x:1"}, &etcdMember{endpoint: "b.x:1"}
 	c, d := &etcdMember{endpoint: "c.x:1"}, &etcdMember{endpoint: "d.x:1"}
-	p := &poll{revision: 9, asked: []*etcdMember{a, b, c}, hashes: map[*etcdMember]keysHash{a: {1, 3}, b: {2, 3}, c: {5, 7}, d: {5, 7}}}
+	p := &poll{revision: 9, asked: []*etcdMember{a, b, c}, hashes: map[*etcdMember]keyValueHash{a: {1, 3}, b: {2, 3}, c: {5, 7}, d: {5, 7}}}
 	if _, _, err := p.outvote(t.Context(), nil); err == nil || backup.IsPermanent(err) ||
 		!strings.Contains(err.Error(), "c had compacted up to another revision") {
 		t.Errorf("of two that differ and one that cannot be compared: %v", err)

@@ -166,7 +166,7 @@ func checkComparison(ctx context.Context, client *clientv3.Client, members *back
 	if members == nil || members.With == "" {
 		return nil
 	}
-	restored, err := hashKeys(ctx, client, members.Revision)
+	restored, err := hashKeyValues(ctx, client, members.Revision)
 	switch {
 	case errors.Is(rpctypes.Error(err), rpctypes.ErrCompacted):
 		return nil
