@@ -97,7 +97,7 @@ var backups = []mutant{
 		"{backup.SanitizeDirective, []string{\"yes\"}},", "",
 		"TestTheServerOfARestoreChecksEachValue"},
 	{"a member that differs is backed up", "../backup/source/etcd_compare.go",
-		"if p.hashes[first] == p.hashes[second] {", "if true {",
+		"if h.hashes[first] == h.hashes[second] {", "if true {",
 		"TestAMemberThatDiffersIsOutvoted"},
 	{"a pod may fill its node's disk", "../internal/runnerpod/pod.go",
 		".\n\t\t\tWithSizeLimit(*resource.NewQuantity(scratch.Limit, resource.BinarySI))", "",

@@ -23,7 +23,7 @@ const (
 	sameRevisionLimit = 10 * time.Second
 )
 
-// keyValueHash is what a server makes of its keys and values at one revision. Two can be compared if both have compacted up to the same revision.
+// keyValueHash is of a server's keys and values at one revision. Two can be compared if both have compacted up to the same revision.
 type keyValueHash struct {
 	hash      uint32
 	compacted int64
@@ -51,16 +51,16 @@ func (e *etcdMember) name() string {
 	return pod
 }
 
-// poll has members hash their keys at one revision, each once.
-type poll struct {
+// hashCheck has members hash their keys and values at one revision, each once.
+type hashCheck struct {
 	revision int64
 	asked    []*etcdMember
 	hashes   map[*etcdMember]keyValueHash
 }
 
 // ask asks a member for its hash. An error says why its data cannot be compared.
-func (p *poll) ask(ctx context.Context, m *etcdMember) error {
-	if _, err := firstToReach(ctx, []*etcdMember{m}, p.revision, sameRevisionLimit); err != nil {
+func (h *hashCheck) ask(ctx context.Context, m *etcdMember) error {
+	if _, err := firstToReach(ctx, []*etcdMember{m}, h.revision, sameRevisionLimit); err != nil {
 		return err
 	}
 	if m.used > maxCompared {
@@ -69,18 +69,18 @@ func (p *poll) ask(ctx context.Context, m *etcdMember) error {
 	}
 	ctx, done := context.WithTimeout(ctx, hashTimeout)
 	defer done()
-	hash, err := hashKeyValues(ctx, m.client, p.revision)
+	hash, err := hashKeyValues(ctx, m.client, h.revision)
 	if err != nil {
-		return fmt.Errorf("%s: hashing its keys at revision %d: %w", m.name(), p.revision, serverError(err))
+		return fmt.Errorf("%s: hashing its keys at revision %d: %w", m.name(), h.revision, serverError(err))
 	}
-	p.asked, p.hashes[m] = append(p.asked, m), hash
+	h.asked, h.hashes[m] = append(h.asked, m), hash
 	return nil
 }
 
 // askAll asks members in turn, up to the first that gives no hash. It returns why that one gave none; empty if all gave one.
-func (p *poll) askAll(ctx context.Context, members ...*etcdMember) string {
+func (h *hashCheck) askAll(ctx context.Context, members ...*etcdMember) string {
 	for _, m := range members {
-		if err := p.ask(ctx, m); err != nil {
+		if err := h.ask(ctx, m); err != nil {
 			return err.Error()
 		}
 	}
@@ -88,10 +88,10 @@ func (p *poll) askAll(ctx context.Context, members ...*etcdMember) string {
 }
 
 // agreeing are a member, first, and those that have the same data as it.
-func (p *poll) agreeing(m *etcdMember) []*etcdMember {
+func (h *hashCheck) agreeing(m *etcdMember) []*etcdMember {
 	same := []*etcdMember{m}
-	for _, other := range p.asked {
-		if other != m && p.hashes[other] == p.hashes[m] {
+	for _, other := range h.asked {
+		if other != m && h.hashes[other] == h.hashes[m] {
 			same = append(same, other)
 		}
 	}
@@ -110,19 +110,19 @@ func compare(ctx context.Context, members []*etcdMember, first *etcdMember, revi
 		}
 		return first, &backup.Comparison{Skipped: fmt.Sprintf("a comparison takes two healthy followers; found: %d", found)}, nil
 	}
-	p := &poll{revision: revision, hashes: map[*etcdMember]keyValueHash{}}
+	h := &hashCheck{revision: revision, hashes: map[*etcdMember]keyValueHash{}}
 	second := followers[0]
-	if missing := p.askAll(ctx, first, second); missing != "" {
+	if missing := h.askAll(ctx, first, second); missing != "" {
 		return first, &backup.Comparison{Skipped: missing}, nil
 	}
-	if p.hashes[first].compacted != p.hashes[second].compacted {
+	if h.hashes[first].compacted != h.hashes[second].compacted {
 		return first, &backup.Comparison{Skipped: fmt.Sprintf("%s and %s had compacted up to different revisions, %d and %d: the etcd was "+
-			"compacted meanwhile", first.name(), second.name(), p.hashes[first].compacted, p.hashes[second].compacted)}, nil
+			"compacted meanwhile", first.name(), second.name(), h.hashes[first].compacted, h.hashes[second].compacted)}, nil
 	}
-	if p.hashes[first] == p.hashes[second] {
-		return first, p.agreed([]*etcdMember{first, second}), nil
+	if h.hashes[first] == h.hashes[second] {
+		return first, h.agreed([]*etcdMember{first, second}), nil
 	}
-	return p.outvote(ctx, append(followers[1:], leaders...))
+	return h.outvote(ctx, append(followers[1:], leaders...))
 }
 
 // others are the members without a flaw, other than that one.
@@ -141,41 +141,41 @@ func others(members []*etcdMember, than *etcdMember) (followers, leaders []*etcd
 
 // outvote asks the rest, too, and returns a member of the largest group with the same data. It returns an error unless that group has two
 // members or more, and is larger than any other.
-func (p *poll) outvote(ctx context.Context, rest []*etcdMember) (*etcdMember, *backup.Comparison, error) {
+func (h *hashCheck) outvote(ctx context.Context, rest []*etcdMember) (*etcdMember, *backup.Comparison, error) {
 	var failures []error
 	for _, m := range rest {
-		failures = append(failures, p.ask(ctx, m))
+		failures = append(failures, h.ask(ctx, m))
 	}
 	var most []*etcdMember
-	tie, compacted := false, p.hashes[p.asked[0]].compacted
-	for _, m := range p.asked {
-		switch same := p.agreeing(m); {
-		case p.hashes[m].compacted != compacted: // it was compacted meanwhile, and says nothing about the first two
+	tie, compacted := false, h.hashes[h.asked[0]].compacted
+	for _, m := range h.asked {
+		switch same := h.agreeing(m); {
+		case h.hashes[m].compacted != compacted: // it was compacted meanwhile, and says nothing about the first two
 			failures = append(failures, fmt.Errorf("%s had compacted up to another revision", m.name()))
 		case len(same) > len(most):
 			most, tie = same, false
-		case len(same) == len(most) && p.hashes[m] != p.hashes[most[0]]:
+		case len(same) == len(most) && h.hashes[m] != h.hashes[most[0]]:
 			tie = true
 		}
 	}
 	if len(most) < 2 || tie {
 		err := errors.Join(fmt.Errorf("%s and %s have different data at revision %d, and the other members do "+
 			"not show whose is right: compare all (etcdctl endpoint hashkv), and delete the PersistentVolumeClaim and the pod of the "+
-			"wrong one", p.asked[0].name(), p.asked[1].name(), p.revision), errors.Join(failures...))
+			"wrong one", h.asked[0].name(), h.asked[1].name(), h.revision), errors.Join(failures...))
 		if errors.Join(failures...) != nil {
 			return nil, nil, err // another attempt may hear from all
 		}
 		return nil, nil, backup.Permanent(err)
 	}
-	return most[0], p.agreed(most), nil
+	return most[0], h.agreed(most), nil
 }
 
 // agreed is the comparison of members that have the same data, of which the first is read, with all others that were asked.
-func (p *poll) agreed(same []*etcdMember) *backup.Comparison {
-	hash := p.hashes[same[0]]
-	c := &backup.Comparison{With: same[1].name(), Revision: p.revision, Hash: hash.hash, CompactRevision: hash.compacted}
-	for _, m := range p.asked {
-		if p.hashes[m] != hash && p.hashes[m].compacted == hash.compacted { // others cannot be compared
+func (h *hashCheck) agreed(same []*etcdMember) *backup.Comparison {
+	hash := h.hashes[same[0]]
+	c := &backup.Comparison{With: same[1].name(), Revision: h.revision, Hash: hash.hash, CompactRevision: hash.compacted}
+	for _, m := range h.asked {
+		if h.hashes[m] != hash && h.hashes[m].compacted == hash.compacted { // others cannot be compared
 			c.Outvoted = append(c.Outvoted, m.name())
 		}
 	}
