@@ -47,7 +47,7 @@ func (f *Fleet) doLoadBackup(ctx context.Context, s topology.Step) error {
 	}
 	f.reportSource()
 	login := f.Credentials.LoginOf(process, served.RunID)
-	if err := source.Admit(ctx, config.LoginUsers(), []wire.Login{login}); err != nil {
+	if err := source.Admit(ctx, config.LoginUsers(), []wire.Login{login}, false); err != nil {
 		return err
 	}
 	if now := loader.Look(ctx); now.RunID != m.RunID || now.Master || now.Keys > 0 {

@@ -59,10 +59,9 @@ func (f *Fleet) admitOnly(ctx context.Context, processes []cachev1alpha1.RedisPr
 // admit makes the server of a node, which is or becomes the master, admit exactly the replicas with these logins. If it is to have no
 // replica, it also gives dumps to backups: there is no replica to ask, nor one whose confirmation a client waits for.
 func (f *Fleet) admit(ctx context.Context, s server, m topology.Node, logins []wire.Login) error {
-	if f.Spec.Size == 1 && len(logins) == 0 {
-		logins = []wire.Login{{User: wire.Backup}}
-	} else {
+	givesDumps := f.Spec.Size == 1 && len(logins) == 0
+	if !givesDumps {
 		f.memory.noteGivesNone(m.RunID)
 	}
-	return s.Admit(ctx, config.LoginUsers(), logins)
+	return s.Admit(ctx, config.LoginUsers(), logins, givesDumps)
 }

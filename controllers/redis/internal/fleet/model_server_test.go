@@ -358,12 +358,10 @@ func (m modelServer) Promote(_ context.Context, w int32) error {
 
 func (m modelServer) Pin(context.Context) error { return m.command(pinEffect, nil) }
 
-func (m modelServer) Admit(_ context.Context, _ []string, admitted []wire.Login) error {
+func (m modelServer) Admit(_ context.Context, _ []string, admitted []wire.Login, _ bool) error {
 	return m.command(admitEffect, func(q *request) {
 		for _, login := range admitted {
-			if login.User != wire.Backup { // reads, and is followed by nothing
-				q.admits[config.Ordinal(login.User)] = m.owner(login)
-			}
+			q.admits[config.Ordinal(login.User)] = m.owner(login)
 		}
 	})
 }

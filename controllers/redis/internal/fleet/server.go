@@ -12,7 +12,7 @@ type server interface {
 	Look(ctx context.Context) wire.View
 	Fence(ctx context.Context) error
 	Follow(ctx context.Context, address string, as wire.Login) error
-	Admit(ctx context.Context, users []string, admitted []wire.Login) error
+	Admit(ctx context.Context, users []string, admitted []wire.Login, givesDumps bool) error
 	Pin(ctx context.Context) error
 	ServeStale(ctx context.Context) error
 	Promote(ctx context.Context, minReplicas int32) error

@@ -39,13 +39,13 @@ func startWithBackups(t *testing.T) *process {
 // One that may ask a master for a dump may also confirm its writes. So only a master without replicas gives one.
 func TestAMasterWithReplicasGivesNoDump(t *testing.T) {
 	master := startWithBackups(t)
-	must(t, master.Admit(t.Context(), []string{"one"}, []Login{{User: Backup}}))
+	must(t, master.Admit(t.Context(), []string{"one"}, nil, true))
 	conn, reply := master.askForDump(t)
 	if !strings.HasPrefix(reply, "+FULLRESYNC") {
 		t.Fatalf("a master without replicas answers %q", reply)
 	}
 
-	must(t, master.Admit(t.Context(), []string{"one"}, []Login{{User: "one", Password: "first"}}))
+	must(t, master.Admit(t.Context(), []string{"one"}, []Login{{User: "one", Password: "first"}}, false))
 	must(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 	for buffer, err := make([]byte, 4096), error(nil); err == nil; {
 		if _, err = conn.Read(buffer); err != nil && strings.Contains(err.Error(), "timeout") {
@@ -60,7 +60,7 @@ func TestAMasterWithReplicasGivesNoDump(t *testing.T) {
 // A replica confirms no write to a client, also one that was master before.
 func TestAReplicaGivesADump(t *testing.T) {
 	former := startWithBackups(t)
-	must(t, former.Admit(t.Context(), []string{"one"}, nil))
+	must(t, former.Admit(t.Context(), []string{"one"}, nil, false))
 	must(t, former.Follow(t.Context(), "127.0.0.1", Login{User: "one", Password: "first"}))
 	if rights := former.user(t, Backup); !strings.Contains(rights, "+replconf") || !strings.Contains(rights, "+psync|?") {
 		t.Errorf("its rights are %s", rights)

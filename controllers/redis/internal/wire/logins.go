@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -60,9 +59,8 @@ func (l Login) Digest() string {
 
 // Admit makes the server admit exactly these of the replicas' users, and closes the
 // connections of all others: a replica that is not admitted confirms no write any more. Nor
-// does a backup, which may ask for a dump only if a login of the user Backup is among the
-// admitted. The passwords are not in the error.
-func (s *Server) Admit(ctx context.Context, users []string, admitted []Login) error {
+// does a backup, which may ask for a dump only if givesDumps. The passwords are not in the error.
+func (s *Server) Admit(ctx context.Context, users []string, admitted []Login, givesDumps bool) error {
 	refusals, err := s.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
 		for _, user := range append([]string{Replication}, users...) {
 			var rights []any
@@ -76,7 +74,7 @@ func (s *Server) Admit(ctx context.Context, users []string, admitted []Login) er
 				tx.Do(ctx, "CLIENT", "KILL", "USER", user)
 			}
 		}
-		if slices.ContainsFunc(admitted, func(l Login) bool { return l.User == Backup }) {
+		if givesDumps {
 			tx.Do(ctx, setDumpRights(true)...)
 			return nil
 		}

@@ -121,14 +121,14 @@ func TestAdmitCutsWhoIsNotAdmittedAndNoOneElse(t *testing.T) {
 	users := []string{"one", "two", "three"}
 	one, two := Login{"one", "first"}, Login{"two", "second"}
 	must(t, master.Promote(t.Context(), 0))
-	must(t, master.Admit(t.Context(), users, []Login{one, two}))
+	must(t, master.Admit(t.Context(), users, []Login{one, two}, false))
 	stays.attach(t, master, one)
 	goes.attach(t, master, two)
 	linked := func(p *process) func() bool { return func() bool { return p.Look(t.Context()).LinkUp } }
 	eventually(t, "both are in sync", func() bool { return linked(stays)() && linked(goes)() })
 	before := master.replicas(t)
 
-	must(t, master.Admit(t.Context(), users, []Login{one}))
+	must(t, master.Admit(t.Context(), users, []Login{one}, false))
 	if now := master.replicas(t); len(now) != 1 || now["one"] != before["one"] {
 		t.Errorf("%v are connected of %v", now, before)
 	}
@@ -138,7 +138,7 @@ func TestAdmitCutsWhoIsNotAdmittedAndNoOneElse(t *testing.T) {
 		t.Errorf("the other may log in again: %s", login)
 	}
 
-	must(t, master.Admit(t.Context(), users, []Login{one, two}))
+	must(t, master.Admit(t.Context(), users, []Login{one, two}, false))
 	eventually(t, "the other is let in again", linked(goes))
 	if now := master.replicas(t); len(now) != 2 || now["one"] != before["one"] {
 		t.Errorf("%v are connected, and were %v", now, before)
@@ -153,7 +153,7 @@ func TestAdmitKnowsProcesses(t *testing.T) {
 	master, replica := start(t), start(t)
 	must(t, master.do(t.Context(), "ACL", "SETUSER", Replication, "reset", "on", ">common", "+ping", "+psync", "+replconf"))
 	must(t, master.Promote(t.Context(), 0))
-	must(t, master.Admit(t.Context(), []string{"one"}, []Login{{"one", "of this process"}}))
+	must(t, master.Admit(t.Context(), []string{"one"}, []Login{{"one", "of this process"}}, false))
 	for _, wrong := range []Login{{"one", "of the process before"}, {Replication, "common"}} {
 		failed := master.field(t, "cmdstat_auth")
 		replica.attach(t, master, wrong)
