@@ -98,8 +98,9 @@ func (f *Fleet) recordRecovery(s membership.Step) {
 	}
 }
 
-// maxFormer bounds how many data directories of former members are remembered, and how many of those that are kept.
-const maxFormer = 32
+// maxDataIDs bounds how many data directories each list of the record names: of former members, of those that are kept, and of those that
+// a restore keeps until its first member runs.
+const maxDataIDs = 32
 
 // forget takes a member off the record. What it leaves on its volume is dropped by the next member there.
 func forget(record *databasev1alpha1.EtcdMembership, name string) {
@@ -124,7 +125,7 @@ func noteKept(record *databasev1alpha1.EtcdMembership, dataIDs ...string) {
 // remember appends data directories to those that the record names. Once the oldest ones are dropped, the record no longer names all.
 func remember(record *databasev1alpha1.EtcdMembership, named, dataIDs []string) []string {
 	named = append(slices.Clone(named), dataIDs...)
-	forgotten := max(0, len(named)-maxFormer)
+	forgotten := max(0, len(named)-maxDataIDs)
 	record.NamesAllData = record.NamesAllData && forgotten == 0
 	return named[forgotten:]
 }

@@ -42,8 +42,8 @@ func TestTheRecordNamesAllData(t *testing.T) {
 		{"a removed member is named", &databasev1alpha1.EtcdMembership{NamesAllData: true},
 			func(f *Fleet) { forget(f.Cluster.Status.Membership, "a-1") }, "[d1]", "[]", true},
 		{"a record that drops the oldest does not name all", &databasev1alpha1.EtcdMembership{NamesAllData: true}, func(f *Fleet) {
-			noteKept(f.Cluster.Status.Membership, make([]string, maxFormer)...)
-			noteKept(f.Cluster.Status.Membership, make([]string, maxFormer)...)
+			noteKept(f.Cluster.Status.Membership, make([]string, maxDataIDs)...)
+			noteKept(f.Cluster.Status.Membership, make([]string, maxDataIDs)...)
 			f.Cluster.Status.Membership.KeptDataIDs = nil
 		}, "[]", "[]", false},
 	} {
