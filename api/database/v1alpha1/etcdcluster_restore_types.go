@@ -42,7 +42,7 @@ type EtcdMembershipRestore struct {
 	// revisionBump is by how much the revisions are raised: beyond all that clients may have seen before. 0 for spec.bootstrap.
 	// +optional
 	RevisionBump int64 `json:"revisionBump,omitempty"`
-	// keptDataIDs are the former data directories. They are kept until the first member runs with the backup.
+	// keptDataIDs are the former data directories, the last 32. They are kept until the first member runs with the backup.
 	// +optional
 	// +listType=atomic
 	KeptDataIDs []string `json:"keptDataIDs,omitempty"`

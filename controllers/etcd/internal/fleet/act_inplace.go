@@ -18,17 +18,18 @@ func (f *Fleet) doStartRestore(ctx context.Context, s membership.Step) error {
 		return err
 	}
 	before, restore := f.Cluster.Status.Membership, s.Restore.DeepCopy()
-	if superseded := before.Restore; superseded != nil { // whose first member may have run, and no one has seen it
-		restore.KeptDataIDs = append(restore.KeptDataIDs, superseded.KeptDataIDs...)
-	}
-	for _, member := range before.Members {
-		restore.KeptDataIDs = append(restore.KeptDataIDs, member.DataID)
-	}
-	f.Cluster.Status.Membership = &databasev1alpha1.EtcdMembership{
+	record := &databasev1alpha1.EtcdMembership{
 		Token: f.Effects.NewID(), InitialVersion: f.Cluster.Status.TargetVersion, Restore: restore,
 		FormerDataIDs: before.FormerDataIDs, KeptDataIDs: before.KeptDataIDs, NamesAllData: before.NamesAllData,
 		Members: []databasev1alpha1.EtcdRecordedMember{{Name: f.Spec.MemberName(0), DataID: f.Effects.NewID()}},
 	}
+	if superseded := before.Restore; superseded != nil { // whose first member may have run, and no one has seen it
+		restore.KeptDataIDs = remember(record, restore.KeptDataIDs, superseded.KeptDataIDs)
+	}
+	for _, member := range before.Members {
+		restore.KeptDataIDs = remember(record, restore.KeptDataIDs, []string{member.DataID})
+	}
+	f.Cluster.Status.Membership = record
 	f.Cluster.Status.CompactedRevision = 0 // of other data
 	f.forgetAccess()
 	f.Cluster.Status.BegunRestoreUIDs = append(f.Cluster.Status.BegunRestoreUIDs, s.Source)

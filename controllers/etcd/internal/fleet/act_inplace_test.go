@@ -36,3 +36,24 @@ func TestASupersededRestoreKeepsItsData(t *testing.T) {
 		}
 	}
 }
+
+// A restore that is superseded again and again must not make the record and the permits grow without a bound.
+func TestARestoreNamesABoundedNumberOfDirectories(t *testing.T) {
+	e := builders.EtcdCluster("a").Build()
+	e.Status.Membership = &databasev1alpha1.EtcdMembership{NamesAllData: true,
+		Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0", DataID: "d0"}}}
+	f := &Fleet{Cluster: e, Spec: membership.Spec{Name: "a", Size: 1}, Effects: savedEffects{}}
+	for n := range maxDataIDs + 1 {
+		if !e.Status.Membership.NamesAllData {
+			t.Fatalf("after %d restores the record has forgotten a directory", n)
+		}
+		restore := &databasev1alpha1.EtcdMembershipRestore{}
+		if err := f.doStartRestore(t.Context(), membership.Step{Do: membership.StartRestore, Restore: restore}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record := e.Status.Membership
+	if kept := record.Restore.KeptDataIDs; len(kept) != maxDataIDs || kept[0] == "d0" || record.NamesAllData {
+		t.Errorf("it keeps %q, and names all: %v", kept, record.NamesAllData)
+	}
+}

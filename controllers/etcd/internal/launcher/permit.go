@@ -25,7 +25,8 @@ type Permit struct {
 	// Drop are the directories of former members. Nothing else is dropped: what somebody else has left is not ours.
 	Drop []string `json:"drop,omitempty"`
 	// Known are the directories that may be on the member's volume: its own, those to be dropped and those to be kept. It is empty if the
-	// operator does not know them all.
+	// operator does not know them all. It has 97 at most: its own, and 32 of each of three lists of the record (maxDataIDs in package
+	// fleet), some 3 KB of the 256 KiB that Kubernetes allows the annotations of a pod.
 	Known []string `json:"known,omitempty"`
 	// State, Token and InitialCluster become etcd's --initial-cluster-state, --initial-cluster-token and --initial-cluster.
 	State          string   `json:"state"`
