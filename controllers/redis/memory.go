@@ -9,6 +9,9 @@ import (
 type objectMemory struct {
 	fleet.Memory
 	writtenClaims map[string]writtenClaim // by name, while the cache may not show them
+	// backupSize is that of the backup to start with, in bytes, if the last pod's node had no room for it; else 0. The next pod
+	// requests as much. An operator that restarts forgets it, and learns it again from the next pod without room.
+	backupSize int64
 }
 
 // Init prepares an empty memory.

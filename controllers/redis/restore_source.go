@@ -47,9 +47,13 @@ func sourceFromPod(pod *corev1.Pod, now time.Time) *topology.Source {
 			continue
 		}
 		if c.Name == backup.CommandFetch {
-			if result := backup.ReadFetch(*t); result.Item != nil {
+			result := backup.ReadFetch(*t)
+			if result.Item != nil {
 				source.Item, source.Warning, source.Expiry = result.Item.Name, result.Warning, result.ExpiryNote()
 				continue
+			}
+			if result.NodeFull {
+				source.SizeWithoutRoom = result.RawSize
 			}
 		}
 		source.Failure, source.SinceFailure = describeEnd(c.Name, t), max(0, now.Sub(t.FinishedAt.Time))
@@ -72,18 +76,24 @@ func describeEnd(container string, t *corev1.ContainerStateTerminated) string {
 
 func (a *apiEffects) CreateSource(ctx context.Context) error {
 	p := a.pass
-	in := children.Inputs{Redis: p.Redis, Spec: p.Spec, Image: p.imageFor(p.Set)}
+	in := children.Inputs{Redis: p.Redis, Spec: p.Spec, Image: p.imageFor(p.Set), BackupSize: p.known.backupSize}
 	pod := children.RestorePod(in, p.OperatorImage, runningVersion(p.World))
 	pod.Namespace = p.Redis.Namespace
 	if err := ctrl.SetControllerReference(p.Redis, pod, p.Scheme()); err != nil {
 		return err
 	}
+	// One pod requests that size. If no node can promise as much, the next pod starts without it: only what is used counts for that one.
+	p.known.backupSize = 0
 	return p.CreateOnce(ctx, "Pod", p.Redis, pod, &corev1.Pod{})
 }
 
 func (a *apiEffects) DeleteSource(ctx context.Context) error {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.pass.Redis.Namespace, Name: a.pass.Source.Name}}
-	return ctrlclient.IgnoreNotFound(a.pass.Delete(ctx, pod, ctrlclient.Preconditions{UID: &a.pass.Source.PodUID}))
+	if err := a.pass.Delete(ctx, pod, ctrlclient.Preconditions{UID: &a.pass.Source.PodUID}); ctrlclient.IgnoreNotFound(err) != nil {
+		return err
+	}
+	a.pass.known.backupSize = a.pass.Source.SizeWithoutRoom
+	return nil
 }
 
 // runningVersion is that of the servers, which have the image that is to load the backup.

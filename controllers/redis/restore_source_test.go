@@ -1,13 +1,19 @@
 package redis
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 )
 
@@ -77,5 +83,55 @@ func TestSourceFromPodSaysHowManyKeysMayHaveExpired(t *testing.T) {
 		InitContainerStatuses: []corev1.ContainerStatus{ended("fetch", 0, message)}}}
 	if got := sourceFromPod(pod, fixture.Noon); !strings.HasPrefix(got.Expiry, "3 of the 10 keys in the backup of 2026-01-02T12:00:00Z") {
 		t.Errorf("%q", got.Expiry)
+	}
+}
+
+// A pod that is recreated because its node had no room would otherwise be scheduled to the same node.
+func TestTheNextRestorePodRequestsItsRoom(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(cachev1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	redis := fixture.Sized(3)
+	redis.Spec.Bootstrap = &cachev1alpha1.RedisBootstrap{Backup: commonv1.BackupReference{
+		Name: "nightly", Store: commonv1.BackupStore{S3: &commonv1.S3Store{Bucket: "b", SecretName: "keys"}}}}
+	redis.Status.Restore = &cachev1alpha1.RedisRestore{}
+	p := (&Reconciler{}).newPass(redis, nil)
+	api := fake.NewClientBuilder().WithScheme(scheme).Build()
+	p.Client, p.APIReader = api, api
+	var pod corev1.Pod
+	request := func() int64 {
+		t.Helper()
+		err := errors.Join(p.effects.CreateSource(t.Context()),
+			api.Get(t.Context(), ctrlclient.ObjectKey{Namespace: redis.Namespace, Name: p.Spec.RestoreName()}, &pod))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pod.Spec.InitContainers[0].Resources.Requests.StorageEphemeral().Value()
+	}
+	end := func(message string) {
+		t.Helper()
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{ended("fetch", 1, message)}
+		p.Source = sourceFromPod(&pod, fixture.Noon)
+		if err := p.effects.DeleteSource(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := request(); got != 128<<20 {
+		t.Errorf("while no size is known, %d bytes are requested", got)
+	}
+	end(`{"error":"no room","nodeFull":true,"rawSize":5368709120}`)
+	if got := request(); got < 5<<30 {
+		t.Errorf("after a pod without room for 5 GiB, %d bytes are requested", got)
+	}
+	if err := api.Delete(t.Context(), &pod); err != nil { // a human does, as no node promises so much
+		t.Fatal(err)
+	}
+	if got := request(); got != 128<<20 {
+		t.Errorf("after a pod that no node had room for, %d bytes are requested", got)
+	}
+	end(`{"error":"no room in the scratch volume","rawSize":5368709120}`)
+	if got := request(); got != 128<<20 {
+		t.Errorf("after a pod whose own limit was too low, %d bytes are requested", got)
 	}
 }

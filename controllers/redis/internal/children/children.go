@@ -22,6 +22,7 @@ type Inputs struct {
 	VolumeSize        resource.Quantity // of new nodes: a StatefulSet cannot change it
 	Replicas          int32
 	Identity          config.Identity // of the servers, with TLS
+	BackupSize        int64           // of the backup that is fetched, in bytes, if a node had no room for it; else 0
 	RestartedAt       string          // when a human asked for new pods, to be kept as they wrote it
 	OperatorNamespace string          // namespace of the manager; empty where it runs in no pod
 }

@@ -38,7 +38,7 @@ func RestorePod(in Inputs, operatorImage, version string) *corev1.Pod {
 		WithSecurityContext(parts.RestrictedPod(redisUID)).
 		WithInitContainers(runnerpod.WithStoreToRead(
 			runnerpod.Runner(backup.CommandFetch, operatorImage, task,
-				runnerpod.RequestScratch(corev1.ResourceRequirements{}, backup.MinScratchRequest)), store)).
+				runnerpod.RequestScratch(corev1.ResourceRequirements{}, backup.ScratchRequest(backup.Redis, in.BackupSize, false))), store)).
 		WithContainers(server).
 		WithVolumes(runnerpod.Volumes(store, task.Scratch)...).
 		WithVolumes(corev1ac.Volume().WithName("files").WithSecret(corev1ac.SecretVolumeSource().

@@ -28,6 +28,8 @@ type Source struct {
 	// continues.
 	Failure      string
 	SinceFailure time.Duration
+	// SizeWithoutRoom is the least size of the backup, in bytes, if the pod's node had no room for it; else 0.
+	SizeWithoutRoom int64
 	// Wait is what keeps the pod from starting; empty if nothing does.
 	Wait string
 }
