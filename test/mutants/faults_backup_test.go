@@ -94,7 +94,7 @@ var backups = []mutant{
 		`, "--" + backup.SanitizeDirective, "yes"`, "",
 		"TestADumpWhoseValuesDeceiveIsRefused"},
 	{"a dump is restored by its sizes alone", "internal/config/restore.go",
-		"{backup.SanitizeDirective, []string{\"yes\"}},", "",
+		"{backup.SanitizeDirective, []string{YesNo(!s.loadsUnchecked())}},", "",
 		"TestTheServerOfARestoreChecksEachValue"},
 	{"a member that differs is backed up", "../backup/source/etcd_compare.go",
 		"if h.hashes[first] == h.hashes[second] {", "if true {",

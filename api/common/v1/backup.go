@@ -240,7 +240,8 @@ type BackupReference struct {
 	// +optional
 	Before *metav1.Time `json:"before,omitempty"`
 
-	// allowUnverified also takes a backup that no server was started from. Default: only verified ones are taken.
+	// allowUnverified also takes a backup that no server was started from. Default: only verified ones are taken. Together with item,
+	// a Redis also loads values that a full check refuses: one that is damaged or forged may crash a server when a client asks for it.
 	// +optional
 	AllowUnverified bool `json:"allowUnverified,omitempty"`
 }

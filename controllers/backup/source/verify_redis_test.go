@@ -11,6 +11,7 @@ import (
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/rdb"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/test/hostile"
 )
 
 // writeDump writes a dump into a new directory.
@@ -83,18 +84,10 @@ func TestADumpIsStartedFrom(t *testing.T) {
 	}
 }
 
-// deceivingDump has one hash, whose two elements are a listpack in which the first says that it is longer than the whole. Its size and its
-// end are right, which is all that a server looks at by default.
-func deceivingDump() []byte {
-	list := []byte{15, 0, 0, 0, 2, 0, 0x8a, 'a', 2, 0x81, 'b', 2, 0x81, 0, 0xff}
-	dump := append([]byte("REDIS0010\xfe\x00\x10\x04hash"), byte(len(list)))
-	return append(append(dump, list...), 0xff, 0, 0, 0, 0, 0, 0, 0, 0)
-}
-
 // A value that would make a server read beyond its end when a client asks for it is found by the verification.
 func TestADumpWhoseValuesDeceiveIsRefused(t *testing.T) {
 	t.Parallel()
-	err := VerifyRedis(t.Context(), writeDump(t, deceivingDump()), shortDir(t), backup.Manifest{Keys: 1})
+	err := VerifyRedis(t.Context(), writeDump(t, hostile.DeceivingDump()), shortDir(t), backup.Manifest{Keys: 1})
 	if err == nil || !strings.Contains(err.Error(), "rdb file reading failure") {
 		t.Errorf("got %v", err)
 	}

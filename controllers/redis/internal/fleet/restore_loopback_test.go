@@ -20,6 +20,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+	"github.com/mainstay-operator/mainstay-operator/test/hostile"
 )
 
 // startsWithBackup sets name one.
@@ -183,6 +184,24 @@ func TestARestoredSetIsNeverLoadedAgain(t *testing.T) {
 		l.until("it continues with what it has", func() bool { return l.pass() == topology.Idle })
 		l.expectKeys(60)
 		startsWithBackup(l.redis)
+	}
+}
+
+// A backup that an earlier release has verified by its sizes alone may have a value that a full check refuses.
+func TestAValueThatIsRefusedIsLoadedOnceAHumanAcceptsIt(t *testing.T) {
+	l := startLoopback(t, 1, startsWithBackup, patient)
+	l.dump = filepath.Join(t.TempDir(), "dump.rdb")
+	if err := os.WriteFile(l.dump, hostile.DeceivingDump(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.setSource(true)
+	if err := l.source.command.Wait(); err == nil || l.source.command.ProcessState.ExitCode() != 1 {
+		t.Errorf("by default, its server ends with %v", err)
+	}
+	l.redis.Spec.Bootstrap.Backup.Item, l.redis.Spec.Bootstrap.Backup.AllowUnverified = "20260102T120000Z-89abcdef", true
+	l.until("it is restored", func() bool { return l.pass() == topology.Idle })
+	if keys, err := l.client(l.nodes[0]).DBSize(t.Context()).Result(); keys != 1 || err != nil {
+		t.Errorf("it has %d keys, %v", keys, err)
 	}
 }
 
