@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
@@ -13,10 +14,14 @@ import (
 // was not asked.
 func (f *Fleet) doDefragment(ctx context.Context, s membership.Step) error {
 	err := f.servers[s.Member].Defragment(ctx)
-	if !errors.Is(err, wire.ErrBusy) {
-		f.Memory.noteDefragmented(s.Member, f.Clock.Now())
+	if errors.Is(err, wire.ErrBusy) {
+		return err
 	}
-	return err
+	f.Memory.noteDefragmented(s.Member, f.Clock.Now())
+	if err != nil { // its volume may have less room than its size says
+		return fmt.Errorf("%w%s", err, f.Situation().ExplainKeptData())
+	}
+	return nil
 }
 
 // doCompact drops old revisions, and saves that. It notes when, also if it failed.

@@ -71,8 +71,8 @@ func (s Situation) freeSpace() (Step, bool) {
 	if crowded := s.Where(func(m Member) bool { return s.shrinksBelowQuota(m) && !m.hasRoomToDefragment() }); len(crowded) > 0 {
 		m := crowded[0]
 		message = fmt.Sprintf("%s is over its quota, writes are refused, and a defragmentation would end that: its disk has %d MiB, and %d "+
-			"MiB are needed, because the present file stays until the next one is complete: raise %s", m.Name, m.Pod.DiskSize>>20,
-			m.roomToDefragment()>>20, s.diskField())
+			"MiB are needed, because the present file stays until the next one is complete: raise %s%s", m.Name, m.Pod.DiskSize>>20,
+			m.roomToDefragment()>>20, s.diskField(), s.ExplainKeptData())
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonNoSpace, RequeueAfter: CompactionPause, Message: message}, true
 }

@@ -95,6 +95,14 @@ func TestAlarms(t *testing.T) {
 		{"E9: a member that must shrink and has no room is for a human",
 			func(s *scene) { s.exceed(400, 400); s.fill(1000, 400, 1); s.haveVolume(1800) },
 			"Block ", "its disk has 1800 MiB, and 1827 MiB are needed"},
+		{"E9: a human learns of former data that takes room, too",
+			func(s *scene) {
+				s.exceed(400, 400)
+				s.fill(1000, 400, 1)
+				s.haveVolume(1800)
+				s.Status.Membership.KeptDataIDs = []string{"kept"}
+			},
+			"Block ", "raise storage.size; data of members that were given up"},
 		{"E9: without storage a member that must shrink needs room on its node's disk",
 			func(s *scene) { s.HasStorage = false; s.exceed(400, 400); s.fill(1000, 400, 1); s.haveVolume(1800) },
 			"Block ", "raise resources.limits.ephemeral-storage"},

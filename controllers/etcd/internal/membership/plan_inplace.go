@@ -90,8 +90,8 @@ func (s Situation) awaitRoom() (Step, bool) {
 	if needed := data + 2*s.Next.RawSize + logsOn(volume); volume > 0 && volume < needed {
 		return s.unusable(s.Request.UID,
 			fmt.Sprintf("the volume of %s has %d bytes and needs %d, because the present data stays until the restore "+
-				"succeeds: raise spec.storage.size of the EtcdCluster",
-				first.Name, volume, needed)), true
+				"succeeds: raise spec.storage.size of the EtcdCluster%s",
+				first.Name, volume, needed, s.ExplainKeptData())), true
 	}
 	return Step{}, false
 }
