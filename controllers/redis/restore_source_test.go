@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -98,7 +99,7 @@ func TestTheNextRestorePodRequestsItsRoom(t *testing.T) {
 	redis.Status.Restore = &cachev1alpha1.RedisRestore{}
 	p := (&Reconciler{}).newPass(redis, nil)
 	api := fake.NewClientBuilder().WithScheme(scheme).Build()
-	p.Client, p.APIReader = api, api
+	p.Client, p.APIReader, p.Set = api, api, &appsv1.StatefulSet{}
 	var pod corev1.Pod
 	request := func() int64 {
 		t.Helper()
