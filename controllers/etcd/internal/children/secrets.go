@@ -10,6 +10,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
@@ -48,7 +49,7 @@ func tokensSecret(in Inputs) *corev1ac.SecretApplyConfiguration {
 // backupSecret has the user that takes snapshots.
 func backupSecret(in Inputs) *corev1ac.SecretApplyConfiguration {
 	return newSecret(in, in.Spec.BackupName(), map[string][]byte{
-		corev1.BasicAuthUsernameKey: []byte(config.BackupUser), corev1.BasicAuthPasswordKey: []byte(in.Logins.Backup)})
+		corev1.BasicAuthUsernameKey: []byte(membership.BackupUser), corev1.BasicAuthPasswordKey: []byte(in.Logins.Backup)})
 }
 
 // bindingSecret holds what a client needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service. A client that knows all

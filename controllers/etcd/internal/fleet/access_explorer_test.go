@@ -91,7 +91,7 @@ func (a *accessServer) LookAtAccess(_ context.Context, users []wire.User, others
 	for _, name := range slices.Sorted(maps.Keys(a.Users)) {
 		isSpare := slices.Contains(membership.ApplicationUsers, name) &&
 			!slices.ContainsFunc(users, func(u wire.User) bool { return u.Name == name })
-		if others && name != wire.Root && name != config.BackupUser && (a.Users[name].Role == wire.Root || isSpare) {
+		if others && name != wire.Root && name != membership.BackupUser && (a.Users[name].Role == wire.Root || isSpare) {
 			seen.Intruders = append(seen.Intruders, name)
 		}
 	}
@@ -153,11 +153,11 @@ func (a *accessModel) pass(dieAt int) (bool, error) {
 func (a *accessModel) check() error {
 	if a.Login != nil && a.Login.Required {
 		for _, name := range slices.Sorted(maps.Keys(a.Users)) {
-			if a.Users[name].Role == wire.Root && name != wire.Root && name != config.BackupUser {
+			if a.Users[name].Role == wire.Root && name != wire.Root && name != membership.BackupUser {
 				return broken("user " + name + " may do everything")
 			}
 		}
-		if !a.Required || a.Users[wire.Root].Password != "r" || a.Users[config.BackupUser].Password != "b" {
+		if !a.Required || a.Users[wire.Root].Password != "r" || a.Users[membership.BackupUser].Password != "b" {
 			return broken("a login is recorded to be required, and is not, or not by our passwords")
 		}
 	}
@@ -252,10 +252,12 @@ func TestNoOneIsLockedOutByAnotherPassword(t *testing.T) {
 			"application-b": {"z", "application"}, "backup": {"x", "root"}}, false, accessModel{Crashes: 1}},
 		{"data that required a login, one crash", map[string]modelUser{"root": {"x", "root"}, "application-a": {"z", "application"}}, true,
 			accessModel{Crashes: 1}},
+		{"data that asks for a login since it was restored, one crash", map[string]modelUser{"root": {"nobody knows it", "root"}}, false,
+			accessModel{Required: true, Crashes: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			start := c.start
-			start.Users, start.Required, start.Role = maps.Clone(c.users), c.on, c.on
+			start.Users, start.Required, start.Role = maps.Clone(c.users), c.on || start.Required, c.on
 			if start.Users == nil {
 				start.Users = map[string]modelUser{}
 			}

@@ -44,7 +44,7 @@ func (f *Fleet) askAccess(ctx context.Context, record databasev1alpha1.EtcdLogin
 	defer done()
 	if f.Access, err = server.LookAtAccess(ctx, f.Logins.Users(record), !record.Required); err != nil {
 		log.FromContext(ctx).Info("etcd does not report who may log in", "error", err.Error())
-		f.Access = membership.Access{LockedOut: errors.Is(err, wire.ErrLockedOut), TooManyUsers: errors.Is(err, wire.ErrTooManyUsers)}
+		f.Access = membership.Access{LockedOut: errors.Is(err, wire.ErrLockedOut)}
 	}
 }
 

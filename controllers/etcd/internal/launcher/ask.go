@@ -31,7 +31,12 @@ func ask(url string, security *tls.Config) ([]byte, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answers %s", url, response.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, answerLimit+1))
+	return readAnswer(url, response.Body)
+}
+
+// readAnswer reads an answer, which no server may make longer than answerLimit.
+func readAnswer(url string, from io.Reader) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(from, answerLimit+1))
 	if err == nil && len(body) > answerLimit {
 		err = errors.New(url + " answers too much")
 	}

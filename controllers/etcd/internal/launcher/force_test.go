@@ -25,8 +25,8 @@ import (
 // fakeEtcd is the first word that makes this process stand for etcd.
 const fakeEtcd = "fake-etcd"
 
-// runFakeEtcd notes by which words it was started, in the file "calls". One that is forced does what the file "forced" says:
-// "serves" at revision 7, "waits" or "ends".
+// runFakeEtcd notes by which words it was started, in the file "calls". One that no client reaches does what the file "forced" says:
+// "serves" at revision 7, and agrees to all that it is asked to do; "waits" or "ends".
 func runFakeEtcd(dir string, words []string) int {
 	calls, err := os.OpenFile(dir+"/calls", os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -35,22 +35,26 @@ func runFakeEtcd(dir string, words []string) int {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
 	_, _ = fmt.Fprintln(calls, strings.Join(words, " "))
-	if !slices.Contains(words, "--force-new-cluster") {
+	latest := slices.Clone(words) // of two words for the same the later counts
+	slices.Reverse(latest)
+	last := func(flag string) string { return strings.TrimPrefix(wordOf(latest, flag), "http://") }
+	if !strings.HasSuffix(last("listen-client-urls"), fmt.Sprint(":", loopbackClientPort)) {
 		return 0
 	}
 	switch does, _ := os.ReadFile(dir + "/forced"); string(does) {
 	case "ends":
 		return 3
 	case "serves":
-		listener, err := net.Listen("tcp", strings.TrimPrefix(wordOf(words, "listen-metrics-urls"), "http://"))
-		if err != nil {
-			return 4
+		for flag, answer := range map[string]string{"listen-client-urls": "{}",
+			"listen-metrics-urls": fmt.Sprintf("# TYPE %s gauge\n%s 7\n", RevisionMetric, RevisionMetric)} {
+			listener, err := net.Listen("tcp", last(flag))
+			if err != nil {
+				return 4
+			}
+			go func() {
+				_ = http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, answer) }))
+			}()
 		}
-		go func() {
-			_ = http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				_, _ = fmt.Fprintf(w, "# TYPE %s gauge\n%s 7\n", RevisionMetric, RevisionMetric)
-			}))
-		}()
 	}
 	select {
 	case <-asked:
@@ -90,12 +94,16 @@ func calls(t *testing.T, dir string) []string {
 	}
 	var list []string
 	for line := range strings.Lines(string(text)) {
-		word := "served"
-		switch {
-		case strings.Contains(line, "--force-new-cluster") && strings.Contains(line, " --listen-client-urls=http://"+loopback(2)+":12379 "):
+		word, isForced := "served", strings.Contains(line, "--force-new-cluster")
+		switch isHidden := strings.Contains(line, " --listen-client-urls=http://"+loopback(2)+":12379 "); {
+		case strings.HasPrefix(line, "snapshot restore "):
+			word = "restored"
+		case isForced && isHidden:
 			word = "forced"
-		case strings.Contains(line, "--force-new-cluster"):
+		case isForced:
 			word = "forced in public"
+		case isHidden:
+			word = "reached by no client"
 		case strings.HasPrefix(line, "asked"):
 			word = "ended"
 		}
@@ -161,7 +169,7 @@ func TestItIsForcedAgainIfKilledBefore(t *testing.T) {
 	if err := os.WriteFile(dir+"/forced", []byte("ends"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const want = "making the member a cluster of one: etcd ended before it was one: exit status 3"
+	const want = "making the member a cluster of one: etcd ended before it was done: exit status 3"
 	if _, message, code := run(t, dir, StartCommand, os.Args[0], fakeEtcd); code != ExitFailed || !strings.Contains(message, want) {
 		t.Errorf("it said %q, exit code %d", message, code)
 	}
@@ -199,8 +207,11 @@ func (p process) ended() string {
 	return string(out)
 }
 
-// realEtcd is a member of etcd, by the words that a launcher gets.
-type realEtcd struct{ words []string }
+// realEtcd is a member of etcd, by the words that a launcher gets, and the token of its client; empty for none.
+type realEtcd struct {
+	words []string
+	token string
+}
 
 func newRealEtcd(t *testing.T) realEtcd {
 	t.Helper()
@@ -212,7 +223,7 @@ func newRealEtcd(t *testing.T) realEtcd {
 		t.Fatalf("%v; `go run -C hack/cluster . assets` builds it", err)
 	}
 	client, peer, metrics := "http://"+loopback(1)+":2379", "http://"+loopback(1)+":2380", "http://"+loopback(1)+":2381"
-	return realEtcd{[]string{program, "--name=a", "--log-level=error", "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+	return realEtcd{words: []string{program, "--name=a", "--log-level=error", "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--listen-metrics-urls=" + metrics}}
 }
 
@@ -222,13 +233,19 @@ func (r realEtcd) post(path string, question, answer any) error {
 	if err != nil {
 		return err
 	}
-	response, err := http.Post(wordOf(r.words, "listen-client-urls")+path, "application/json", bytes.NewReader(text))
+	request, err := http.NewRequest(http.MethodPost, wordOf(r.words, "listen-client-urls")+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", r.token)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return errors.New(response.Status)
+		refusal, _ := io.ReadAll(response.Body)
+		return fmt.Errorf("%s: %s", response.Status, refusal)
 	}
 	return json.NewDecoder(response.Body).Decode(answer)
 }
@@ -284,11 +301,11 @@ func TestARealClusterOfOne(t *testing.T) {
 		flag := map[string]string{"tls.crt": "cert-file", "tls.key": "key-file", "ca.crt": "trusted-ca-file"}[key]
 		words = append(words, "--"+flag+"="+dir+"/"+key)
 	}
-	forced := exec.Command(e.words[0], forcedCommand(words, loopback(2))...)
+	forced := exec.Command(e.words[0], loopbackCommand(forcedCommand(words), loopback(2))...)
 	if err := forced.Start(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "it is a cluster of one", func() bool { return hasMajority(fmt.Sprintf("%s:%d", loopback(2), forcedMetricsPort)) })
+	await(t, "it is a cluster of one", func() bool { return hasMajority(fmt.Sprintf("%s:%d", loopback(2), loopbackMetricsPort)) })
 	for _, port := range []string{"2379", "2380", "2381", "12379"} {
 		if connection, err := net.Dial("tcp", loopback(1)+":"+port); err == nil {
 			_ = connection.Close()

@@ -128,14 +128,19 @@ func start(command []string, at Paths) error {
 	if err != nil {
 		return err
 	}
-	command = append(command, "--data-dir="+at.Data+"/"+permit.Data, "--initial-cluster-state="+permit.State,
-		"--initial-cluster-token="+permit.Token, "--initial-cluster="+strings.Join(permit.InitialCluster, ","))
+	command = etcdCommand(command, permit, at.Data+"/"+permit.Data)
 	if permit.Force != "" {
 		if err := forceOnce(command, permit, at); err != nil {
 			return err
 		}
 	}
 	return &fs.PathError{Op: "exec", Path: command[0], Err: syscall.Exec(command[0], command, os.Environ())}
+}
+
+// etcdCommand are etcd's words with those of the permit.
+func etcdCommand(command []string, permit Permit, data string) []string {
+	return append(slices.Clone(command), "--data-dir="+data, "--initial-cluster-state="+permit.State,
+		"--initial-cluster-token="+permit.Token, "--initial-cluster="+strings.Join(permit.InitialCluster, ","))
 }
 
 // awaitStart waits for a permit for this pod. It checks the data, restores the backup if there is one, and waits until the peers know
@@ -157,7 +162,7 @@ func awaitStart(command []string, at Paths) (Permit, error) {
 		} else {
 			err = mayJoin(command, permit, at)
 		}
-		if err == nil || errors.As(err, new(dataLostError)) || errors.As(err, new(unusableError)) {
+		if err == nil || errors.As(err, new(dataLostError)) || errors.As(err, new(unusableError)) || errors.Is(err, errAskedToEnd) {
 			return permit, err
 		}
 		if said != err.Error() {

@@ -44,6 +44,9 @@ type Restore struct {
 	// RevisionBump is by how much the revisions are raised, and the earlier ones marked as compacted, so that earlier clients
 	// notice; 0 for a new cluster.
 	RevisionBump uint64 `json:"revisionBump,omitempty"`
+	// OperatorUsers are the names of the users that the operator sets in a cluster that requires a login; empty in one that does not.
+	// Where there are any, the data asks for a login before it is served, and no user of the backup has such a name.
+	OperatorUsers []string `json:"operatorUsers,omitempty"`
 }
 
 // Values of Permit.State.

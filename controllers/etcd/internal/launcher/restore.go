@@ -51,6 +51,9 @@ func restoreOnce(command []string, permit Permit, at Paths) error {
 	if err := runEtcdutl(restoreCommand(command, permit, work)); err != nil {
 		return unusableError{err}
 	}
+	if err := closeRestored(command, permit, at.Loopback, work); err != nil {
+		return err
+	}
 	err := errors.Join(syncTree(work+"/restored"), os.Rename(work+"/restored/member", directory+"/member"), syncDir(directory))
 	if err != nil {
 		return unusableError{err}
@@ -90,6 +93,20 @@ func restoreCommand(command []string, permit Permit, work string) []string {
 		words = append(words, fmt.Sprintf("--bump-revision=%d", bump), "--mark-compacted")
 	}
 	return words
+}
+
+// closeRestored has the restored data ask for a login, in a cluster that requires one. Data that does not is never published.
+func closeRestored(command []string, permit Permit, address, work string) error {
+	if len(permit.Restore.OperatorUsers) == 0 {
+		return nil
+	}
+	err := requireLogin(etcdCommand(command, permit, work+"/restored"), address, permit.Restore.OperatorUsers)
+	switch {
+	case err == nil, errors.Is(err, errAskedToEnd):
+		return err
+	default:
+		return unusableError{fmt.Errorf("requiring a login for the data: %w", err)}
+	}
 }
 
 // checkRoom returns an unusableError if the volume has no room for the snapshot, the database that is made from it, and a log.

@@ -101,6 +101,10 @@ func TestAMemberStartsWithTheBackup(t *testing.T) {
 			false},
 		{"less arrives", whole, func(f *fetched, _ *Permit, _ string) { f.data = f.data[1:] }, "arrived with 3 bytes", false},
 		{"other data arrives", whole, func(f *fetched, _ *Permit, _ string) { f.data = []byte("atad") }, "another checksum", false},
+		{"etcd cannot have the data ask for a login", whole, func(_ *fetched, p *Permit, volume string) {
+			p.Restore.OperatorUsers = []string{"root"}
+			_ = os.WriteFile(volume+"/../bin/etcd", []byte("#!/bin/sh\nexit 3\n"), 0o700)
+		}, "requiring a login for the data: etcd ended before it was done: exit status 3", true},
 		{"no manifest arrives", whole, func(_ *fetched, p *Permit, _ string) { p.Restore.URL += "/nowhere" }, "invalid character", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -210,8 +214,8 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// snapshotOf makes a backup of a real etcd that has one key.
-func snapshotOf(t *testing.T, e realEtcd, key string) []byte {
+// snapshotOf makes a backup of a real etcd that has one key, once it is prepared.
+func snapshotOf(t *testing.T, e realEtcd, key string, prepare func(*realEtcd)) []byte {
 	t.Helper()
 	words := append(append([]string{}, e.words[1:]...), "--data-dir="+t.TempDir(),
 		"--initial-cluster=a="+wordOf(e.words, "initial-advertise-peer-urls"))
@@ -224,6 +228,7 @@ func snapshotOf(t *testing.T, e realEtcd, key string) []byte {
 	if err := e.post("/v3/kv/put", map[string]string{"key": key, "value": key}, &struct{}{}); err != nil {
 		t.Fatal(err)
 	}
+	prepare(&e)
 	data, err := e.snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -238,6 +243,7 @@ func (r realEtcd) snapshot(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	request.Header.Set("Authorization", r.token)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err
@@ -254,19 +260,23 @@ func (r realEtcd) snapshot(ctx context.Context) ([]byte, error) {
 	return data, nil
 }
 
-// A real member starts with a real backup, under another token, and continues with what it has when it restarts.
-func TestARealMemberStartsWithTheBackup(t *testing.T) {
-	e, key := newRealEtcd(t), base64.StdEncoding.EncodeToString([]byte("key"))
-	f := newFetched(snapshotOf(t, e, key))
+// newRealPod is a pod whose member starts with that backup, and has etcdutl next to etcd.
+func newRealPod(t *testing.T, e *realEtcd, backup Restore) (dir string) {
+	t.Helper()
 	bin := t.TempDir()
-	if err := errors.Join(os.Symlink(e.words[0], bin+"/etcd"), os.Symlink(program(t, "etcdutl"), bin+"/etcdutl")); err != nil {
+	if err := errors.Join(os.Symlink(program(t, "etcd"), bin+"/etcd"), os.Symlink(program(t, "etcdutl"), bin+"/etcdutl")); err != nil {
 		t.Fatal(err)
 	}
 	e.words[0] = bin + "/etcd"
-	permit := Permit{Pod: "p1", Data: "d", Fresh: true, State: StateNew, Token: "t",
-		InitialCluster: []string{"a=" + wordOf(e.words, "initial-advertise-peer-urls")},
-		Restore:        &Restore{URL: f.serve(t), Item: item, SHA256: "stored", RevisionBump: 1_000_000_000}}
-	dir := newPod(t, permit)
+	return newPod(t, Permit{Pod: "p1", Data: "d", Fresh: true, State: StateNew, Token: "t",
+		InitialCluster: []string{"a=" + wordOf(e.words, "initial-advertise-peer-urls")}, Restore: &backup})
+}
+
+// A real member starts with a real backup, under another token, and continues with what it has when it restarts.
+func TestARealMemberStartsWithTheBackup(t *testing.T) {
+	e, key := newRealEtcd(t), base64.StdEncoding.EncodeToString([]byte("key"))
+	f := newFetched(snapshotOf(t, e, key, func(*realEtcd) {}))
+	dir := newRealPod(t, &e, Restore{URL: f.serve(t), Item: item, SHA256: "stored", RevisionBump: 1_000_000_000})
 	for range 2 {
 		launcher := startLauncher(t, dir, e.words...)
 		await(t, "it serves", func() bool { return len(e.members()) > 0 })

@@ -154,6 +154,9 @@ func (s Situation) restoreOf(one *databasev1alpha1.EtcdRecordedMember) *launcher
 	}
 	r := &launcher.Restore{Item: s.restored().Item, SHA256: s.restored().SHA256}
 	r.RevisionBump = uint64(max(0, s.restored().RevisionBump)) //nolint:gosec // it is not negative
+	if s.RequiresLogin {
+		r.OperatorUsers = OperatorUsers()
+	}
 	if s.Fetch.serves(r.Item) {
 		r.URL = "https://" + net.JoinHostPort(s.Fetch.Address, strconv.Itoa(backup.ServePort))
 	}

@@ -89,11 +89,6 @@ func (s Situation) requireLogin() (Step, bool) {
 	if !s.RequiresLogin {
 		return Step{}, false
 	}
-	if access.TooManyUsers {
-		return Step{Do: Block, Reason: commonv1.ReasonTooManyUsers, RequeueAfter: 10 * time.Second, Message: fmt.Sprintf(
-			"the data has more than %d users, and those who may do everything are to be deleted before a login is required: "+
-				"clients are served without a login, and no member is changed, until you delete some (etcdctl user delete)", MaxUsers)}, true
-	}
 	if !access.Known {
 		return Step{Do: Wait, Message: "waiting for etcd to say who may log in", RequeueAfter: ShortRequeue}, !record.Required
 	}
@@ -104,6 +99,8 @@ func (s Situation) requireLogin() (Step, bool) {
 		return Step{Do: DropUser, User: access.Intruders[0], Message: "it comes from previous data, and is not the operator's"}, true
 	case len(access.Refused) > 0:
 		return Step{Do: SetUser, User: access.Refused[0]}, true
+	case access.TooManyUsers:
+		return s.blockOnTooManyUsers(), true
 	case !access.Required:
 		return Step{Do: RequireLogin}, true
 	case !record.Required, access.Wanted != "" && access.Wanted != record.User, s.seesPublished():
@@ -114,6 +111,17 @@ func (s Situation) requireLogin() (Step, bool) {
 	return Step{}, false
 }
 
+// blockOnTooManyUsers asks a human, who may log in as our root by then.
+func (s Situation) blockOnTooManyUsers() Step {
+	served := "clients are served without a login"
+	if s.Access.Required {
+		served = "clients are served who log in"
+	}
+	return Step{Do: Block, Reason: commonv1.ReasonTooManyUsers, RequeueAfter: 10 * time.Second, Message: fmt.Sprintf(
+		"the data has more than %d users, and those who may do everything are to be deleted: %s, and no member is changed, "+
+			"until you delete some (etcdctl user delete, as root with the password in Secret %q)", MaxUsers, served, s.SystemName())}
+}
+
 // seesPublished reports whether the recorded user of the applications was seen to be published, and the one before has no time limit yet.
 func (s Situation) seesPublished() bool {
 	record := s.Login()
@@ -122,6 +130,14 @@ func (s Situation) seesPublished() bool {
 
 // ApplicationUsers are those that applications log in as, by turns.
 var ApplicationUsers = []string{"application-a", "application-b"}
+
+// BackupUser may take snapshots. For that etcd asks that a user may do everything.
+const BackupUser = "backup"
+
+// OperatorUsers are the names of all users that the operator sets.
+func OperatorUsers() []string {
+	return append([]string{etcdtoken.Root, BackupUser}, ApplicationUsers...)
+}
 
 // NextUser is the one that applications log in as next; empty for none yet. published is the one in the Secret, empty if that is
 // lost, and isCurrent says whether its password is the wanted one. The password of a user who may log in is not changed: while the

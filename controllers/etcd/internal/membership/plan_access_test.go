@@ -24,8 +24,15 @@ func TestAccess(t *testing.T) {
 		{"nothing is done before it is known who may log in", func(s *scene) { s.login(Access{}, databasev1alpha1.EtcdLogin{}); s.Size = 5 },
 			"Wait ", "who may log in"},
 		{"too many users to look through are for a human", func(s *scene) {
-			s.login(Access{TooManyUsers: true}, databasev1alpha1.EtcdLogin{})
-		}, "Block ", "the data has more than 256 users"},
+			s.login(Access{Known: true, HasRole: true, TooManyUsers: true}, databasev1alpha1.EtcdLogin{})
+		}, "Block ", "clients are served without a login"},
+		{"too many users, of whom etcd asks for a login", func(s *scene) {
+			s.login(with(func(a *Access) { a.TooManyUsers = true }), databasev1alpha1.EtcdLogin{})
+		}, "Block ", `clients are served who log in, and no member is changed, until you delete some (etcdctl user delete, as root ` +
+			`with the password in Secret "a-system")`},
+		{"the root as whom a human deletes too many users is let in first", func(s *scene) {
+			s.login(with(func(a *Access) { a.TooManyUsers, a.Refused = true, []string{"root"} }), databasev1alpha1.EtcdLogin{})
+		}, "SetUser ", ""},
 		{"the role comes first", func(s *scene) {
 			s.login(Access{Known: true, Refused: []string{"root"}, Intruders: []string{"x"}}, databasev1alpha1.EtcdLogin{})
 		},

@@ -166,6 +166,9 @@ func TestPermitOfARestore(t *testing.T) {
 		{"the permit has the address of the backup", func(*scene) {}, restore, ""},
 		{"the permit has no address while the backup is not there", func(s *scene) { s.Fetch = Fetch{} }, `"restore":{"item":`, "url"},
 		{"the permit has no address of another backup", func(s *scene) { s.Fetch.Item.Item = "other" }, `"restore":{"item":`, "url"},
+		{"data into a cluster without auth stays open", func(*scene) {}, restore, "operatorUsers"},
+		{"data into a cluster with auth asks for a login before it is served", func(s *scene) { s.RequiresLogin = true },
+			`"operatorUsers":["root","backup","application-a","application-b"]`, ""},
 		{"one that has run never starts again", func(s *scene) { s.Members[0].Record.Ran = true }, `"ran":true`, "restore"},
 		{"one that joins gets its data from the others", func(s *scene) { s.Members[0].Record.Joined = true }, `"state":"existing"`, "restore"},
 	} {

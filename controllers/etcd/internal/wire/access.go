@@ -31,8 +31,8 @@ const (
 // ErrLockedOut says that etcd does not take the operator's token.
 var ErrLockedOut = errors.New("etcd does not take the operator's token")
 
-// ErrTooManyUsers says that etcd has more users than the operator looks through.
-var ErrTooManyUsers = errors.New("etcd has too many users to look through")
+// errTooManyUsers says that etcd has more users than the operator looks through.
+var errTooManyUsers = errors.New("etcd has too many users to look through")
 
 // User is one whom etcd is to let in.
 type User struct{ Name, Password, Role string }
@@ -59,6 +59,9 @@ func (s *Server) LookAtAccess(ctx context.Context, users []User, others bool) (m
 	}
 	if others {
 		seen.Intruders, err = s.intruders(ctx, users)
+	}
+	if errors.Is(err, errTooManyUsers) {
+		seen.TooManyUsers, err = true, nil
 	}
 	return seen, err
 }
@@ -106,7 +109,7 @@ func (s *Server) knows(ctx context.Context, u User, asks bool) (bool, error) {
 func (s *Server) intruders(ctx context.Context, ours []User) ([]string, error) {
 	list, err := s.client.UserList(ctx)
 	if status.Code(err) == codes.ResourceExhausted || err == nil && len(list.Users) > membership.MaxUsers { // the former beyond maxReply
-		return nil, ErrTooManyUsers
+		return nil, errTooManyUsers
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listing users: %w", translate(err))
