@@ -3,12 +3,19 @@ package e2e
 import (
 	"context"
 	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -28,6 +35,52 @@ func certify(ctx context.Context, name, other string) *corev1.Secret {
 	})
 	create(ctx, made)
 	return made
+}
+
+// knockAt reads from the first member of an EtcdCluster, at its pod, without a login, from before there is one. The returned function ends
+// that. It returns how many reads etcd has refused because of that, and how many it has answered.
+func knockAt(ctx context.Context, e *databasev1alpha1.EtcdCluster) func() (refused, let int) {
+	var refused, let int
+	run, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	knock := func() {
+		pod := &corev1.Pod{}
+		if k8s.Get(run, client.ObjectKey{Namespace: namespace, Name: e.Name + "-0"}, pod) != nil || pod.Status.PodIP == "" {
+			return
+		}
+		url := fmt.Sprintf("http://%s/v3/kv/range", net.JoinHostPort(pod.Status.PodIP, fmt.Sprint(etcdPort)))
+		all := strings.NewReader(`{"key":"AA==","range_end":"AA==","serializable":true}`)
+		request, err := http.NewRequestWithContext(run, http.MethodPost, url, all)
+		if err != nil {
+			return
+		}
+		reply, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return // nothing listens yet
+		}
+		defer reply.Body.Close() //nolint:errcheck // enough was seen
+		switch text, _ := io.ReadAll(reply.Body); {
+		case reply.StatusCode == http.StatusOK:
+			let++
+		case strings.Contains(string(text), "user name is empty"):
+			refused++
+		}
+	}
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-run.Done():
+				return
+			case <-tick.C:
+				knock()
+			}
+		}
+	}()
+	DeferCleanup(stop)
+	return func() (int, int) { stop(); <-ended; return refused, let }
 }
 
 var _ = Describe("What is behind certificates is backed up, and a new one of another authority starts with it:", func() {
@@ -53,8 +106,14 @@ var _ = Describe("What is behind certificates is backed up, and a new one of ano
 			DeferCleanup(etcd.Close)
 			return etcd
 		}
-		e := secure("keys", "3.5").Build()
+		e, unguarded := secure("keys", "3.5").Build(), builders.EtcdCluster("unguarded").Version("3.5").Size(1).Build()
 		create(ctx, e)
+		create(ctx, unguarded)
+		eventuallyReady(ctx, unguarded)
+		putting := puttingBy(ctx, dialEtcd(unguarded, nil))
+		ofUnguarded := putting.confirmed()
+		asksForNone := builders.EtcdBackup("unguarded", unguarded.Name, store).Build()
+		create(ctx, asksForNone)
 		eventuallyReady(ctx, e)
 		eventually(ctx, e, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
 		w := puttingBy(ctx, dial(e.Name))
@@ -70,12 +129,33 @@ var _ = Describe("What is behind certificates is backed up, and a new one of ano
 		}).Build()
 		create(ctx, open)
 
+		By("having what asks for no login ask for one from the first answer on")
+		eventually(ctx, asksForNone, commonv1.ConditionComplete, metav1.ConditionTrue)
+		putting.stop()
+		guarded := builders.EtcdCluster("guarded").Version("3.6").Size(1).Auth("again-password").With(func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.Bootstrap = &databasev1alpha1.EtcdBootstrap{Backup: commonv1.BackupReference{Store: store, Name: asksForNone.Name}}
+		}).Build()
+		knocks := knockAt(ctx, guarded)
+
 		again := secure("again", "3.6").With(func(s *databasev1alpha1.EtcdClusterSpec) {
 			s.Bootstrap = &databasev1alpha1.EtcdBootstrap{Backup: commonv1.BackupReference{Store: store, Name: b.Name}}
 		}).Build()
 		create(ctx, again)
+		create(ctx, guarded)
 		eventuallyReady(ctx, again)
 		eventually(ctx, again, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
+		eventually(ctx, guarded, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
+		refused, let := knocks()
+		GinkgoWriter.Printf("%d reads without a login were refused\n", refused)
+		Expect(refused).NotTo(BeZero())
+		Expect(let).To(BeZero(), "next to %d that were refused", refused)
+		binding := secretOf(ctx, "guarded-binding").Data
+		var owner *clientv3.Client
+		Eventually(func() (err error) { // as above
+			owner, err = dialEtcdAs(guarded, string(binding["username"]), string(binding["password"]))
+			return err
+		}).WithContext(ctx).Should(Succeed())
+		Expect(missing(ofUnguarded, etcdKeys(ctx, owner))).To(BeEmpty(), "of %d confirmed before the backup", len(ofUnguarded))
 		restored := etcdKeys(ctx, dial(again.Name))
 		Expect(missing(confirmed, restored)).To(BeEmpty(), "of %d confirmed before the backup", len(confirmed))
 		Expect(missing(restored, w.attempted())).To(BeEmpty(), "no client wrote it")

@@ -57,7 +57,10 @@ func (l Logins) Wanted(record databasev1alpha1.EtcdLogin) Login {
 
 // Users are those that etcd is to let in, in the order in which it is changed: without root it requires no login.
 func (l Logins) Users(record databasev1alpha1.EtcdLogin) []wire.User {
-	all := []wire.User{{Name: wire.Root, Password: l.Root, Role: wire.Root}, {Name: membership.BackupUser, Password: l.Backup, Role: wire.Root}}
+	all := []wire.User{
+		{Name: wire.Root, Password: l.Root, Role: wire.Root},
+		{Name: membership.BackupUser, Password: l.Backup, Role: wire.Root},
+	}
 	if next := l.Wanted(record); next.Password != "" {
 		all = append(all, wire.User{Name: next.User, Password: next.Password, Role: wire.ApplicationRole})
 	}

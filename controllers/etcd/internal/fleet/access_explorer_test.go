@@ -252,7 +252,7 @@ func TestNoOneIsLockedOutByAnotherPassword(t *testing.T) {
 			"application-b": {"z", "application"}, "backup": {"x", "root"}}, false, accessModel{Crashes: 1}},
 		{"data that required a login, one crash", map[string]modelUser{"root": {"x", "root"}, "application-a": {"z", "application"}}, true,
 			accessModel{Crashes: 1}},
-		{"data that asks for a login since it was restored, one crash", map[string]modelUser{"root": {"nobody knows it", "root"}}, false,
+		{"data that asks for a login since it was restored, one crash", map[string]modelUser{"root": {"no one knows it", "root"}}, false,
 			accessModel{Required: true, Crashes: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

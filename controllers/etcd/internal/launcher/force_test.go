@@ -223,7 +223,8 @@ func newRealEtcd(t *testing.T) realEtcd {
 		t.Fatalf("%v; `go run -C hack/cluster . assets` builds it", err)
 	}
 	client, peer, metrics := "http://"+loopback(1)+":2379", "http://"+loopback(1)+":2380", "http://"+loopback(1)+":2381"
-	return realEtcd{words: []string{program, "--name=a", "--log-level=error", "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+	return realEtcd{words: []string{program, "--name=a", "--log-level=error",
+		"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--listen-metrics-urls=" + metrics}}
 }
 

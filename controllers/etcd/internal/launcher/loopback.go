@@ -54,7 +54,8 @@ func onLoopback(command []string, address string, work func(context.Context, loo
 	}()
 	ctx, stop := boundedBy(asked, ended)
 	defer stop()
-	server := loopbackServer{clients: fmt.Sprintf("%s:%d", address, loopbackClientPort), metrics: fmt.Sprintf("%s:%d", address, loopbackMetricsPort)}
+	at := func(port int) string { return fmt.Sprintf("%s:%d", address, port) }
+	server := loopbackServer{clients: at(loopbackClientPort), metrics: at(loopbackMetricsPort)}
 	err := awaitMajority(ctx, server.metrics)
 	if err == nil {
 		err = work(ctx, server)

@@ -19,7 +19,7 @@ const rootUser = "root"
 // which requires one, comes only later. Nothing is changed in data that asks for one.
 //
 // Before, it drops each user that may do everything, or has a name of the operator's: they would be let in with the passwords of the
-// backup. That of root is one that nobody knows. The operator, which needs none, sets it.
+// backup. That of root is one that no one knows. The operator, which needs none, sets it.
 func requireLogin(command []string, address string, operatorUsers []string) error {
 	return onLoopback(command, address, func(ctx context.Context, server loopbackServer) error {
 		if closed, err := server.isClosed(ctx); closed || err != nil {

@@ -32,8 +32,8 @@ func TestDataThatAsksForNoLoginIsNotServed(t *testing.T) {
 	dir, command := closing(t, "serves")
 	for range 2 {
 		_, message, code := run(t, dir, append([]string{StartCommand}, command...)...)
-		if want := Unusable + "requiring a login for the data: etcd answers who has not logged in, although it has agreed not to"; message != want ||
-			code != ExitUnusable {
+		const why = "requiring a login for the data: etcd answers who has not logged in, although it has agreed not to"
+		if message != Unusable+why || code != ExitUnusable {
 			t.Errorf("it said %q, exit code %d", message, code)
 		}
 	}
