@@ -238,7 +238,9 @@ func (r realEtcd) post(path string, question, answer any) error {
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Authorization", r.token)
+	if r.token != "" {
+		request.Header.Set("Authorization", r.token)
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err

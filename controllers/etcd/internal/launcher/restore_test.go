@@ -243,7 +243,9 @@ func (r realEtcd) snapshot(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Authorization", r.token)
+	if r.token != "" {
+		request.Header.Set("Authorization", r.token)
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err
