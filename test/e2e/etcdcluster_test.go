@@ -12,15 +12,20 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
@@ -82,12 +87,56 @@ var _ = Describe("EtcdCluster", func() {
 		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) {
 			e.Spec.Version, e.Spec.Image = e.Status.TargetVersion, e.Status.TargetImage+"-typo"
 		})
-		Eventually(func(g Gomega) {
-			g.Expect(podsOf(ctx, "etcd", e.Name)).To(ContainElement(HaveField("Status.ContainerStatuses",
-				ContainElement(HaveField("State.Waiting", HaveValue(HaveField("Reason", Or(Equal("ErrImagePull"), Equal("ImagePullBackOff")))))))))
-		}).WithContext(ctx).Should(Succeed())
+		eventuallyNotPulled(ctx, e)
 		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Image = "" })
 		eventuallyReady(ctx, e)
+		w.hasLostNothing(ctx)
+	}, longest)
+
+	It("returns to the former minor version while one member runs it", Label(faults), func(ctx SpecContext) {
+		Expect(cluster.Provide(ctx, "etcd-images")).To(Succeed())
+		e := builders.EtcdCluster("return").Version("3.6").Storage("128Mi").Build()
+		w := keeps(ctx, e)
+		before, image := e.Status.Members, e.Status.TargetImage
+		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "another"}, Spec: policyv1.PodDisruptionBudgetSpec{
+			MaxUnavailable: ptr.To(intstr.FromInt32(0)),
+			Selector:       &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/instance": e.Name}},
+		}}
+		create(ctx, budget) // no pod is replaced but by hand
+		replace := func(name string) {
+			GinkgoHelper()
+			Expect(k8s.Delete(ctx, podNamed(ctx, name))).To(Succeed())
+		}
+
+		By("one member runs the next minor version")
+		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Version = "3.7" })
+		eventuallyMadeWith(ctx, e, HavePrefix("3.7."), Not(Equal(image)))
+		replace("return-2")
+		Eventually(func(g Gomega) {
+			refresh(ctx, e)
+			g.Expect(e.Status.ReadyReplicas).To(BeEquivalentTo(3))
+			g.Expect(e.Status.Members[2].Version).To(HavePrefix("3.7."))
+		}).WithContext(ctx).Should(Succeed())
+
+		By("another one's image cannot be pulled")
+		missing := e.Status.TargetImage + "-typo"
+		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Image = missing })
+		eventuallyMadeWith(ctx, e, HavePrefix("3.7."), Equal(missing))
+		replace("return-1")
+		eventuallyNotPulled(ctx, e)
+		Expect(k8s.Delete(ctx, budget)).To(Succeed())
+
+		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Version, e.Spec.Image = "3.6", "" })
+		Eventually(func(g Gomega) {
+			refresh(ctx, e)
+			g.Expect(e.Status.Version).To(HavePrefix("3.6."), "conditions: %+v", e.Status.Conditions)
+		}).WithContext(ctx).Should(Succeed())
+		eventuallyReady(ctx, e)
+		Expect(e.Status.ClusterVersion).To(Equal("3.6"))
+		Expect(e.Status.TargetImage).To(Equal(image))
+		for i, m := range before {
+			Expect(e.Status.Members[i].ID).To(Equal(m.ID), "no member is replaced")
+		}
 		w.hasLostNothing(ctx)
 	}, longest)
 
@@ -193,6 +242,29 @@ var _ = Describe("EtcdCluster", func() {
 func conditionNow(ctx context.Context, e *databasev1alpha1.EtcdCluster, kind string) metav1.Condition {
 	refresh(ctx, e)
 	return condition(e, kind)
+}
+
+// eventuallyNotPulled waits until the image of a pod cannot be pulled.
+func eventuallyNotPulled(ctx context.Context, e *databasev1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(podsOf(ctx, "etcd", e.Name)).To(ContainElement(HaveField("Status.ContainerStatuses",
+			ContainElement(HaveField("State.Waiting", HaveValue(HaveField("Reason", Or(Equal("ErrImagePull"), Equal("ImagePullBackOff")))))))))
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// eventuallyMadeWith waits until new pods are made with such a version and image.
+func eventuallyMadeWith(ctx context.Context, e *databasev1alpha1.EtcdCluster, version, image types.GomegaMatcher) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		refresh(ctx, e)
+		g.Expect(e.Status.TargetVersion).To(version)
+		g.Expect(e.Status.TargetImage).To(image)
+		var set appsv1.StatefulSet
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(e), &set)).To(Succeed())
+		g.Expect(set.Spec.Template.Spec.Containers).To(ContainElement(HaveField("Image", e.Status.TargetImage)))
+		g.Expect(set.Status.ObservedGeneration).To(Equal(set.Generation))
+	}).WithContext(ctx).Should(Succeed())
 }
 
 // claimsOf are the claims of an EtcdCluster's members.

@@ -200,33 +200,47 @@ var _ = Describe("EtcdCluster", func() {
 			func(obj client.Object) { obj.(*databasev1alpha1.EtcdCluster).Spec.TLS.SecretName = "other" })
 	})
 
-	// running is one whose pods are made with that version, while the spec asks for another.
-	running := func(ctx context.Context, spec, target string) *databasev1alpha1.EtcdCluster {
+	// running is one whose pods are made with the target version, while the members have agreed on another, and the spec asks for a third.
+	running := func(ctx context.Context, spec, target, agreed string) *databasev1alpha1.EtcdCluster {
 		GinkgoHelper()
 		obj := created(plain().Version(spec).Build()).(*databasev1alpha1.EtcdCluster)
-		obj.Status.TargetVersion = target
+		obj.Status.TargetVersion, obj.Status.ClusterVersion = target, agreed
 		Expect(admin.Status().Update(ctx, obj)).To(Succeed())
 		return obj
 	}
-	DescribeTable("is refused a version", func(ctx SpecContext, spec, target, next string) {
-		obj := running(ctx, spec, target)
+	DescribeTable("is refused a version", func(ctx SpecContext, spec, target, agreed, next string) {
+		obj := running(ctx, spec, target, agreed)
 		obj.Spec.Version = next
 		Expect(admin.Update(ctx, obj)).To(MatchError(ContainSubstring("spec.version: Invalid value")))
 	},
-		Entry("an earlier minor version", "3.7", "3.7.3", "3.6"),
-		Entry("an earlier minor version with its patch", "3.6.16", "3.6.16", "3.5.35"),
-		Entry("an earlier one than an upgrade has come to", "3.7", "3.6.16", "3.5"),
-		Entry("an earlier one than the default", "", "3.7.3", "3.6"),
+		Entry("an earlier minor version than the members have agreed on", "3.7", "3.7.3", "3.7", "3.6"),
+		Entry("an earlier minor version with its patch", "3.6.16", "3.6.16", "3.6", "3.5.35"),
+		Entry("two minor versions earlier", "3.7", "3.7.3", "", "3.5"),
+		Entry("an earlier one than an upgrade has come to", "3.7", "3.6.16", "3.6", "3.5"),
+		Entry("an earlier one than the default", "", "3.7.3", "3.7", "3.6"),
 	)
 
-	DescribeTable("takes another version", func(ctx SpecContext, spec, target, next string) {
-		obj := running(ctx, spec, target)
+	DescribeTable("takes another version", func(ctx SpecContext, spec, target, agreed, next string) {
+		obj := running(ctx, spec, target, agreed)
 		obj.Spec.Version = next
 		Expect(admin.Update(ctx, obj)).To(Succeed())
 	},
-		Entry("an earlier patch", "3.6", "3.6.16", "3.6.15"),
-		Entry("that of an upgrade that has come no further", "3.7", "3.6.16", "3.6.15"),
-		Entry("the previous one, while nothing runs", "3.7", "", "3.6"),
-		Entry("none", "3.6", "3.6.16", ""),
+		Entry("an earlier patch", "3.6", "3.6.16", "3.6", "3.6.15"),
+		Entry("that of an upgrade that has come no further", "3.7", "3.6.16", "3.6", "3.6.15"),
+		Entry("the minor version that the members have agreed on, while pods are made with the next", "3.7", "3.7.3", "3.6", "3.6"),
+		Entry("a patch of it", "3.7", "3.7.3", "3.6", "3.6.12"),
+		Entry("the minor version before, while it is not known what the members have agreed on", "3.7", "3.7.3", "", "3.6"),
+		Entry("the previous one, while nothing runs", "3.7", "", "", "3.6"),
+		Entry("none", "3.6", "3.6.16", "3.6", ""),
 	)
+
+	It("accepts a status that has passed the version which the spec asks for", func(ctx SpecContext) {
+		obj := running(ctx, "3.7", "3.7.3", "3.6")
+		obj.Spec.Version = "3.6"
+		Expect(admin.Update(ctx, obj)).To(Succeed())
+		obj.Status.TargetVersion = "3.6.16"
+		Expect(admin.Status().Update(ctx, obj)).To(Succeed())
+		obj.Status.TargetVersion, obj.Status.ClusterVersion = "3.7.3", "3.7"
+		Expect(admin.Status().Update(ctx, obj)).To(Succeed())
+	})
 })

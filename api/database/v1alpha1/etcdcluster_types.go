@@ -45,9 +45,10 @@ type EtcdClusterSpec struct {
 
 	// version of etcd: an exact one such as "3.6.16", from 3.5.26 on, or a minor version such as "3.6", whose newest patch
 	// that the operator then knows is run. That patch stays: condition UpdateAvailable reports a newer one, which is taken
-	// by naming it. Raising the version upgrades the members one at a time, through every minor version between. It cannot
-	// be of an earlier minor version than status.targetVersion. Default: the newest minor version when the object was made;
-	// it then stays.
+	// by naming it. Raising the version upgrades the members one at a time, through every minor version between. Until all
+	// members have agreed on the minor version of status.targetVersion (status.clusterVersion), the one before it can be set
+	// again, which takes the upgrade back; no earlier one can be set. Default: the newest minor version when the object was
+	// made; it then stays.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:XValidation:rule="self.matches('^3[.](5|6|7)([.](0|[1-9][0-9]{0,2}))?$')"
@@ -256,9 +257,15 @@ const (
 // +kubebuilder:validation:XValidation:rule="...",message="auth.secretName names a Secret that the operator writes itself;"
 // +kubebuilder:validation:XValidation:rule="...",message="choose another name"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.version) || !has(self.status) || !has(self.status.targetVersion)"
+// +kubebuilder:validation:XValidation:rule="... || has(oldSelf.spec.version) && oldSelf.spec.version == self.spec.version"
 // +kubebuilder:validation:XValidation:rule="... || self.spec.version.split('.')[1] >= self.status.targetVersion.split('.')[1]"
+// +kubebuilder:validation:XValidation:rule="... || int(self.spec.version.split('.')[1]) + 1 =="
+// +kubebuilder:validation:XValidation:rule="... int(self.status.targetVersion.split('.')[1])"
+// +kubebuilder:validation:XValidation:rule="... && (!has(self.status.clusterVersion)"
+// +kubebuilder:validation:XValidation:rule="... || self.spec.version.split('.')[1] >= self.status.clusterVersion.split('.')[1])"
 // +kubebuilder:validation:XValidation:rule="...",fieldPath=".spec.version"
-// +kubebuilder:validation:XValidation:rule="...",message="version cannot be of an earlier minor version than status.targetVersion:"
+// +kubebuilder:validation:XValidation:rule="...",message="version cannot be of an earlier minor version than status.targetVersion,"
+// +kubebuilder:validation:XValidation:rule="...",message="other than the one before it, while status.clusterVersion is no later than that:"
 // +kubebuilder:validation:XValidation:rule="...",message="etcd cannot read data that a later one has written;"
 // +kubebuilder:validation:XValidation:rule="...",message="restore a backup into a new EtcdCluster"
 // +operator-sdk:csv:customresourcedefinitions:displayName="Etcd Cluster"

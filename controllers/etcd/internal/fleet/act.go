@@ -84,8 +84,8 @@ func Outcome(s membership.Step, err error) (membership.Step, error) {
 // isWaiting reports whether an error only says that something must end by itself first.
 func isWaiting(err error) bool {
 	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) ||
-		errors.Is(err, ErrNoDisruptionAllowed) ||
-		errors.Is(err, ErrWithdrawn) || errors.Is(err, ErrPodChanged) || errors.Is(err, ErrClaimGoes) || errors.Is(err, errNotBackedUp)
+		errors.Is(err, ErrNoDisruptionAllowed) || errors.Is(err, ErrWithdrawn) || errors.Is(err, ErrPodChanged) ||
+		errors.Is(err, ErrClaimGoes) || errors.Is(err, errNotBackedUp) || errors.Is(err, errPassedPoint)
 }
 
 // waitTime is how soon to try again what must wait.

@@ -110,7 +110,7 @@ func (m *modelEffects) writeChildren(f *Fleet) error {
 		}
 	}
 	seen := m.cachedObject()
-	next := modelSet{f.Situation().DesiredPods(), minorOf(m.object.Status.TargetVersion), mistakeIn(&m.object.Status, seen.Broken)}
+	next := modelSet{f.Situation().DesiredPods(), minorOf(m.object.Status.TargetVersion), seen.mistakeIn(&m.object.Status)}
 	if next == m.set() && !m.SetGone {
 		return nil
 	}

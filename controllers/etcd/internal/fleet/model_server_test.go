@@ -50,6 +50,9 @@ func (m *modelEffects) Save(context.Context) error {
 		if m.version != m.Version {
 			return errors.New("the object has changed")
 		}
+		if err := m.choose(m.object.Status.TargetVersion); err != nil {
+			return err
+		}
 		m.Version++
 		m.version = m.Version
 		m.setStatus(m.object.Status.DeepCopy())
@@ -189,7 +192,8 @@ func (m *modelServer) LookAtWaiting(context.Context) (membership.View, error) {
 	if !m.Pods[m.ordinal].Runs || v.ID == 0 {
 		return membership.View{}, nil
 	}
-	return membership.View{Waits: true, ID: v.ID, Index: v.index(), Revision: int64(1 + v.Writes)}, nil
+	return membership.View{Waits: true, ID: v.ID, Index: v.index(), Revision: int64(1 + v.Writes),
+		Version: modelVersions[m.Pods[m.ordinal].Minor], ClusterVersion: modelVersions[m.Agreed].MinorString()}, nil
 }
 
 // openToClients has servers answer clients that see a majority.

@@ -29,9 +29,15 @@ func resizing(m *model, size int32) *model {
 	return m
 }
 
-// reversioning returns a model in which the next minor version may be asked for once, and the edit be taken back.
-func reversioning(m *model) *model {
-	m.VersionEdits = 1
+// reversioning returns a model in which the next minor version may be asked for so many times, and each edit be taken back.
+func reversioning(m *model, edits int) *model {
+	m.VersionEdits = edits
+	return m
+}
+
+// withoutNextImage returns a model in which the image of the next minor version cannot be pulled.
+func withoutNextImage(m *model) *model {
+	m.NextMissing = true
 	return m
 }
 
@@ -69,11 +75,11 @@ func specActions() []action {
 			return true, nil
 		}},
 		{"the version is edited", func(m *model) (bool, error) {
-			if m.VersionEdits == 0 {
+			if m.VersionEdits == 0 || m.Wanted > 0 {
 				return false, nil
 			}
-			m.VersionEdits, m.Wanted = 0, 1
-			m.MayTakeBack = true
+			m.VersionEdits--
+			m.Wanted, m.MayTakeBack = 1, true
 			return true, nil
 		}},
 		{"the edit of the version is taken back", func(m *model) (bool, error) {
@@ -84,10 +90,10 @@ func specActions() []action {
 			return true, nil
 		}},
 		{"the version that cannot be taken back is asked for again", func(m *model) (bool, error) {
-			if m.Wanted >= minorOf(m.Status.TargetVersion) {
+			if m.Wanted >= m.Agreed {
 				return false, nil
 			}
-			m.Wanted = minorOf(m.Status.TargetVersion)
+			m.Wanted = m.Agreed
 			return true, nil
 		}},
 	}
@@ -111,14 +117,14 @@ func editByMistake(mistake int) func(*model) (bool, error) {
 }
 
 // mistakeIn is what is wrong with the template of the StatefulSet. It follows the spec, but the image that the status names.
-func mistakeIn(status *databasev1alpha1.EtcdClusterStatus, spec int) int {
+func (m *model) mistakeIn(status *databasev1alpha1.EtcdClusterStatus) int {
 	switch {
-	case status.TargetImage == missingImage:
+	case status.TargetImage == missingImage || m.NextMissing && minorOf(status.TargetVersion) > 0:
 		return cannotBePulled
-	case spec == cannotBePulled:
+	case m.Broken == cannotBePulled:
 		return 0
 	}
-	return spec
+	return m.Broken
 }
 
 // imageOf is the image of a pod.

@@ -32,8 +32,25 @@ var changesBackups = []membership.Verb{membership.CreateFetchPod, membership.Del
 
 // upgrading is a cluster at rest that is backed up by a schedule, and is to go to the next minor version.
 func upgrading(size int32) *model {
-	m := formed(size, size, true)
-	m.Scheduled, m.Wanted = true, 1
+	m := scheduled(formed(size, size, true))
+	m.Wanted = 1
+	return m
+}
+
+// halfUpgraded is one of three, of which all but the first run the next minor version. The edit of the version may be taken back.
+func halfUpgraded() *model {
+	m := formed(3, 3, true)
+	status := m.Status.DeepCopy()
+	status.TargetVersion, status.TargetImage = modelVersions[1].String(), modelImages[2]
+	m.setStatus(status)
+	m.Wanted, m.Template, m.MayTakeBack = 1, 1, true
+	m.Pods[1].Minor, m.Pods[2].Minor = 1, 1
+	return m
+}
+
+// scheduled returns a model that is backed up by a schedule.
+func scheduled(m *model) *model {
+	m.Scheduled = true
 	return m
 }
 
@@ -64,9 +81,26 @@ func (m *model) agree() {
 // checkBackedUp returns an error if a member runs the next minor version, and there is no way back.
 func (m *model) checkBackedUp() error {
 	for i, p := range m.Pods {
-		if m.Scheduled && !m.BackedUp && p.Runs && p.Minor > 0 {
+		if m.Scheduled && !m.BackedUp && !m.TakenBack && p.Runs && p.Minor > 0 {
 			return broken(fmt.Sprintf("pod %d runs the next minor version before a backup is complete", i))
 		}
+	}
+	return nil
+}
+
+// choose notes which version pods are made with from now on. It returns an error if that is an earlier one than the members have agreed on,
+// or the next one before a backup is complete, where the members have not come to it by themselves.
+func (m *model) choose(version string) error {
+	now, next := minorOf(m.Status.TargetVersion), minorOf(version)
+	switch {
+	case m.Status.TargetVersion == "" || next == now:
+		return nil
+	case next < m.Agreed:
+		return broken("pods are to run an earlier minor version than the members have agreed on")
+	case next > now && next > m.Agreed && m.Scheduled && !m.BackedUp:
+		return broken("the next minor version is chosen before a backup is complete")
+	case next < now:
+		m.BackedUp, m.TakenBack = false, true
 	}
 	return nil
 }

@@ -37,6 +37,8 @@ func (s Situation) Plan() Step {
 		s.deletePodsOfFormerMembers, // a pod that was permitted to start as an earlier member must not continue
 		s.startMembers,              // each recorded member must run before anything is asked of the cluster
 		s.followPatch,               // before a majority is asked for: a wrong image may be why there is none
+		s.goForward,                 // likewise: no pod of an earlier version can start any more
+		s.goBack,                    // likewise: the image of the next version may be why there is none
 		s.restartFailing,            // a template that no server runs with must be repaired before a majority is asked for
 		s.formAgain,                 // before waitForQuorum: members without data form no majority
 		s.serveBackup,               // without it the first member of a new cluster has nothing to start with
@@ -110,6 +112,9 @@ func (s Situation) waitForQuorum() (Step, bool) {
 				"another EtcdRestore",
 			FormatID(s.Other.ClusterID), s.Status.Membership.ClusterID)
 	}
+	if why := s.explainNoWayBack(); why != "" {
+		message += "; " + why
+	}
 	return Step{Do: Block, Reason: commonv1.ReasonNoQuorum, RequeueAfter: time.Second, Message: message}, true
 }
 
@@ -121,7 +126,11 @@ func (s Situation) waitForMembers() (Step, bool) {
 		return s.blockOnRefusals(refusing), true
 	}
 	if len(unwell) > 0 {
-		return Step{Do: Wait, Message: "waiting for " + strings.Join(NamesOf(unwell), ", "), RequeueAfter: ShortRequeue}, true
+		message := "waiting for " + strings.Join(NamesOf(unwell), ", ")
+		if why := s.explainNoWayBack(); why != "" {
+			message += "; " + why
+		}
+		return Step{Do: Wait, Message: message, RequeueAfter: ShortRequeue}, true
 	}
 	leader, known := s.Leader()
 	apart := s.Where(func(m Member) bool { return m.Record != nil && m.View.Leader != leader.View.ID })

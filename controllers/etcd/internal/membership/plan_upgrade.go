@@ -3,6 +3,7 @@ package membership
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
@@ -54,6 +55,9 @@ func (s Situation) continueUpgrade() (Step, bool) {
 	}
 	if s.Wanted.Minor == now.Minor {
 		return Step{}, false // followPatch has seen to it
+	}
+	if why := s.explainNoWayBack(); why != "" {
+		return Step{Do: Block, Reason: commonv1.ReasonUpgradeBlocked, RequeueAfter: time.Second, Message: why}, true
 	}
 	next, err := NextVersion(s.oldestOf(now), s.Wanted)
 	switch {

@@ -42,12 +42,12 @@ func (s Spec) upgradeBackupName(next Version) string {
 	return s.Name[:maxBackupName-len(suffix)] + suffix
 }
 
-// LeavesMinor reports whether pods are made with another minor version than before. Where a member runs that one already, another
+// LeavesMinor reports whether pods are made with a later minor version than before. Where a member runs that one already, another
 // backup gives no way back.
 func (s Situation) LeavesMinor(next Version) bool {
 	now, _ := ParseVersion(s.Status.TargetVersion)
 	started := s.Where(func(m Member) bool { return m.Record != nil && m.View.Version.Minor >= next.Minor })
-	return next.Minor != now.Minor && len(started) == 0
+	return next.Minor > now.Minor && len(started) == 0
 }
 
 // AwaitBackup has a backup made before the first member runs the next minor version, where the cluster is backed up by a schedule.

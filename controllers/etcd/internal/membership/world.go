@@ -96,7 +96,7 @@ type Alarm struct {
 // View is what a server says of itself; the zero View is of one that did not answer.
 type View struct {
 	Answered       bool
-	Waits          bool // it has not answered, as it has seen no majority since its start; only ID, Index and Revision are known
+	Waits          bool // it has not answered, as it has seen no majority since its start; only ID, versions, Index and Revision are known
 	LockedOut      bool // it has not answered, as it does not take the operator's token
 	ID, ClusterID  uint64
 	Leader         uint64 // ID of the leader that it knows; 0 for none

@@ -30,6 +30,10 @@ const (
 	metricCommitted = "etcd_server_proposals_committed_total"
 	metricApplied   = "etcd_server_proposals_applied_total"
 	metricRevision  = launcher.RevisionMetric
+	// The version of the server, and the minor version that the members have agreed on: of these, the one with the value 1
+	// (server/etcdserver/api/membership/metrics.go).
+	metricVersion        = "etcd_server_version"
+	metricClusterVersion = "etcd_cluster_version"
 )
 
 // LookAtWaiting asks a server that does not answer clients what data it has: etcd opens no port to them before it has seen a
@@ -63,9 +67,14 @@ func waitingView(metrics io.Reader) (membership.View, error) {
 		name, label, _ := strings.Cut(series, "{")
 		switch name {
 		case metricID:
-			text := strings.TrimSuffix(strings.TrimPrefix(label, `server_id="`), `"}`)
-			if id, err := membership.ParseID(text); err == nil {
+			if id, err := membership.ParseID(labelOf(label, "server_id")); err == nil {
 				view.ID = id
+			}
+		case metricVersion:
+			view.Version, _ = membership.ParseVersion(labelOf(label, "server_version")) // none is that of a server that is not etcd 3
+		case metricClusterVersion:
+			if count(value) == 1 {
+				view.ClusterVersion = labelOf(label, "cluster_version")
 			}
 		case metricCommitted, metricApplied:
 			view.Index = max(view.Index, uint64(count(value)))
@@ -84,6 +93,11 @@ func waitingView(metrics io.Reader) (membership.View, error) {
 	}
 	view.Waits = true
 	return view, nil
+}
+
+// labelOf returns the value of a series' only label, by what follows the series' name and a brace.
+func labelOf(label, name string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(label, name+`="`), `"}`)
 }
 
 // maxCount is the largest number that a metric's value holds exactly.

@@ -1,0 +1,87 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Members can return to the former minor version until they have agreed on the next one, the cluster version. etcd's leader raises that
+// when every member, learners included, answers that it runs the next version (decideClusterVersion in
+// server/etcdserver/version/monitor.go; of 3.5, in server/etcdserver/cluster_util.go), and the schema of the data follows it. So while one
+// member runs the former version, all may return, also those that have started with the next
+// (https://etcd.io/docs/v3.6/upgrades/upgrade_3_6/#downgrade).
+
+// goBack takes the upgrade to a minor version back while a member that runs the former one proves that etcd can return. The version and the
+// image are those that this member runs. The backup that was made before the upgrade goes first: the next attempt makes its own.
+func (s Situation) goBack() (Step, bool) {
+	former, ok := s.FormerMember()
+	if !ok {
+		return Step{}, false
+	}
+	const why = "the upgrade is taken back"
+	if i := slices.IndexFunc(s.Backups, func(b Backup) bool { return b.Own && !b.Deleting }); i >= 0 {
+		return s.deleteUpgradeBackup(s.Backups[i], why), true
+	}
+	next := s.setVersion(former.View.Version, former.Pod.Image)
+	if next.Message = why; s.Image != "" {
+		next.Image = s.Image
+	}
+	return next, true
+}
+
+// FormerMember returns a voter that proves by the version that it runs that the members have not agreed on the version that pods are made
+// with, where the spec asks for the minor version before that one. The others must not contradict it.
+func (s Situation) FormerMember() (Member, bool) {
+	now, err := ParseVersion(s.Status.TargetVersion)
+	if err != nil || s.WantedError != "" || s.Wanted.Minor != now.Minor-1 {
+		return Member{}, false
+	}
+	heard := s.Where(func(m Member) bool { return m.View.Answered || m.View.Waits })
+	if slices.ContainsFunc(heard, func(m Member) bool { return m.View.ClusterVersion != s.Wanted.MinorString() }) {
+		return Member{}, false
+	}
+	i := slices.IndexFunc(heard, func(m Member) bool { return m.Record != nil && m.ProvesFormer(m.View, s.Wanted.Minor) })
+	if i < 0 {
+		return Member{}, false
+	}
+	return heard[i], true
+}
+
+// ProvesFormer reports whether a member that says this of itself is one without which the members cannot agree on a later minor version.
+func (m Member) ProvesFormer(view View, minor int) bool {
+	return (view.Answered || view.Waits) && !view.IsLearner && view.Version.Minor == minor &&
+		view.ClusterVersion == view.Version.MinorString()
+}
+
+// goForward follows the members, which have agreed on a later minor version than pods are made with: no pod of an earlier one can start on
+// their data. The last member of the earlier one may have gone just as the upgrade was taken back, or the status is of an earlier time.
+func (s Situation) goForward() (Step, bool) {
+	now, err := ParseVersion(s.Status.TargetVersion)
+	later := s.Where(func(m Member) bool {
+		return m.Record != nil && m.View.Answered && m.View.Version.Minor > now.Minor && m.View.ClusterVersion == m.View.Version.MinorString()
+	})
+	if err != nil || len(later) == 0 {
+		return Step{}, false
+	}
+	next := s.setVersion(later[0].View.Version, later[0].Pod.Image)
+	next.Message = "the members have agreed on etcd " + later[0].View.ClusterVersion
+	return next, true
+}
+
+// explainNoWayBack says why the minor version that the spec asks for is not returned to, and what to do; empty if the spec asks for none
+// before that of the pods.
+func (s Situation) explainNoWayBack() string {
+	now, err := ParseVersion(s.Status.TargetVersion)
+	if err != nil || s.WantedError != "" || s.Wanted.Minor >= now.Minor {
+		return ""
+	}
+	agreed := s.Where(func(m Member) bool { return m.View.ClusterVersion == now.MinorString() })
+	why := fmt.Sprintf("no member answers that runs etcd %s, so whether the members can return to it is not known", s.Wanted.MinorString())
+	if len(agreed) > 0 {
+		why = fmt.Sprintf("%s have agreed on etcd %s, and etcd %s cannot read their data", strings.Join(NamesOf(agreed), ", "),
+			now.MinorString(), s.Wanted.MinorString())
+	}
+	return fmt.Sprintf("version: %s: set version to %q again; to have the former data with etcd %s, restore a backup into a new EtcdCluster",
+		why, now.MinorString(), s.Wanted.MinorString())
+}

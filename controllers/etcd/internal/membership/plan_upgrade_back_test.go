@@ -1,0 +1,97 @@
+package membership
+
+import "testing"
+
+// takeBack has the spec ask for 3.6 again while pods are made with 3.7, which these members run already.
+func (s *scene) takeBack(later ...int) {
+	s.Status.TargetVersion, s.Status.TargetImage = "3.7.3", "etcd:v3.7.3"
+	s.outdate(0, 1, 2)
+	for _, i := range later {
+		s.Members[i].Pod.Outdated = false
+	}
+	s.pull("etcd:v3.7.3", later...)
+	s.run(Version{7, 3}, "3.6", later...)
+}
+
+// waitForMajority has a member be one that was restarted without a majority.
+func (s *scene) waitForMajority(i int) {
+	m := &s.Members[i]
+	m.View = View{Waits: true, ID: m.View.ID, Index: m.View.Index, Revision: 7, Version: m.View.Version, ClusterVersion: m.View.ClusterVersion}
+	m.Pod.Ready = false
+}
+
+func TestAnUpgradeIsTakenBack(t *testing.T) {
+	for _, c := range []row{
+		{"E19: while one member runs the former version", func(s *scene) { s.takeBack(1, 2) }, "SetVersion ",
+			"the upgrade is taken back3.6.16 etcd:v3.6.16"},
+		{"before any member runs the next version", func(s *scene) { s.takeBack() }, "SetVersion ", "3.6.16 etcd:v3.6.16"},
+		{"E19: to the patch and image that run, not to the newest patch", func(s *scene) {
+			s.takeBack(2)
+			s.run(Version{6, 12}, "3.6", 0, 1)
+			s.pull("mirror/etcd:v3.6.12", 0, 1)
+		}, "SetVersion ", "3.6.12 mirror/etcd:v3.6.12"},
+		{"with the image that the spec names", func(s *scene) { s.takeBack(2); s.Image = "mine:6" }, "SetVersion ", "3.6.16 mine:6"},
+		{"E19: without a majority, as the image of the next version may be why there is none", func(s *scene) {
+			s.takeBack()
+			s.outdateWithoutMajority(0)
+			s.Members[0].View.Leader = 0
+		}, "SetVersion ", "3.6.16"},
+		{"E19: by the word of a member that waits for a majority", func(s *scene) {
+			s.takeBack()
+			s.outdateWithoutMajority(0)
+			s.waitForMajority(0)
+		}, "SetVersion ", "3.6.16"},
+		{"E19: not once the members have agreed on the next version", func(s *scene) {
+			s.takeBack(0, 1, 2)
+			s.run(Version{7, 3}, "3.7", 0, 1, 2)
+		}, "Block ", `version: a-0, a-1, a-2 have agreed on etcd 3.7, and etcd 3.6 cannot read their data: set version to "3.7" again`},
+		{"E19: not if another contradicts", func(s *scene) { s.takeBack(1, 2); s.run(Version{7, 3}, "3.7", 1) }, "MoveLeader a-0", ""},
+		{"not if one does not say what they have agreed on", func(s *scene) { s.takeBack(1, 2); s.run(Version{7, 3}, "", 1) },
+			"MoveLeader a-0", ""},
+		{"E19: not by the word of a learner, which may be removed", func(s *scene) { s.takeBack(0, 1, 2); s.addLearner() },
+			"PromoteMember a-3", ""},
+		{"E19: not by the word of a member that is not recorded", func(s *scene) { s.takeBack(1, 2); s.forget(0) }, "AddMember a-0", ""},
+		{"E19: not while no member of the former version answers", func(s *scene) { s.takeBack(0, 1, 2) }, "Block ",
+			"no member answers that runs etcd 3.6, so whether the members can return to it is not known"},
+		{"a wait for a member says why the version stays", func(s *scene) { s.takeBack(1, 2); s.silence(0) }, "Wait ",
+			"waiting for a-0; version: no member answers that runs etcd 3.6"},
+		{"so does a missing majority", func(s *scene) { s.takeBack(1, 2); s.outdateWithoutMajority(2); s.silence(0) }, "Block ",
+			"0 of 3 members answer and know a leader; without a majority etcd takes no writes; version: no member answers that runs etcd 3.6"},
+		{"not by two minor versions", func(s *scene) { s.takeBack(0, 1, 2); s.Wanted = Version{5, 35} }, "Block ",
+			"no member answers that runs etcd 3.5"},
+		{"not to a version that is not known", func(s *scene) { s.takeBack(2); s.WantedError = "this release knows no etcd 3.9" },
+			"EvictPod a-1", ""},
+		{"E19: the backup before it goes first: the next attempt makes its own", func(s *scene) {
+			s.schedule(s.upgradeBackup())
+			s.Wanted = Version{6, 16}
+			s.takeBack(2)
+		}, "DeleteUpgradeBackup ", "the upgrade is taken back"},
+		{"that it is being deleted is enough", func(s *scene) {
+			b := s.upgradeBackup()
+			b.Deleting = true
+			s.schedule(b)
+			s.Wanted = Version{6, 16}
+			s.takeBack(2)
+		}, "SetVersion ", "3.6.16"},
+	} {
+		t.Run(c.name, c.test)
+	}
+}
+
+func TestWhatTheMembersHaveAgreedOnIsFollowed(t *testing.T) {
+	for _, c := range []row{
+		{"E19: no further pod is made with an earlier version", func(s *scene) {
+			s.run(Version{7, 2}, "3.7", 0, 1, 2)
+			s.pull("etcd:v3.7.2", 0, 1, 2)
+			s.outdate(0, 1, 2)
+		}, "SetVersion ", "the members have agreed on etcd 3.73.7.2 etcd:v3.7.2"},
+		{"E19: nor without a majority", func(s *scene) {
+			s.outdateWithoutMajority(1)
+			s.run(Version{7, 3}, "3.7", 0)
+			s.pull("etcd:v3.7.3", 0)
+		}, "SetVersion ", "3.7.3 etcd:v3.7.3"},
+		{"a member that runs a later version binds nobody", func(s *scene) { s.run(Version{7, 3}, "3.6", 2) }, "Idle ", ""},
+	} {
+		t.Run(c.name, c.test)
+	}
+}
