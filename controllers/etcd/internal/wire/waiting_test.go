@@ -20,7 +20,8 @@ func TestARealServerWithoutAMajority(t *testing.T) {
 		}
 		return view.Waits && view.Index > 0
 	})
-	if view.ID == 0 || view.Index != 2 || view.Revision != 1 { // its log names two members, and there are no keys
+	// Its log names two members, there are no keys, and no leader has set a version for all.
+	if view.ID == 0 || view.Index != 2 || view.Revision != 1 || view.Version.Minor < membership.FirstMinor || view.ClusterVersion != "" {
 		t.Errorf("it shows %+v", view)
 	}
 	ctx, done := context.WithTimeout(t.Context(), readTimeout) // it takes connections, and never answers
@@ -36,9 +37,16 @@ etcd_server_id{server_id="8e9e05c52164694d"} 1
 etcd_server_proposals_applied_total 1.2345678e+07
 etcd_server_proposals_committed_total 0
 etcd_debugging_mvcc_current_revision 77
+etcd_server_version{server_version="3.6.16"} 1
+etcd_cluster_version{cluster_version="3.0"} 0
+etcd_cluster_version{cluster_version="3.6"} 1
 `
-	unread := membership.View{Waits: true, ID: 0x8e9e05c52164694d, Revision: 77}
-	want := membership.View{Waits: true, ID: 0x8e9e05c52164694d, Index: 12345678, Revision: 77}
+	version := membership.Version{Minor: 6, Patch: 16}
+	unread := membership.View{Waits: true, ID: 0x8e9e05c52164694d, Revision: 77, Version: version, ClusterVersion: "3.6"}
+	want := unread
+	want.Index = 12345678
+	later, unversioned, notAgreed := want, want, want
+	later.Index, unversioned.Version, notAgreed.ClusterVersion = 2e7, membership.Version{}, ""
 	without := func(line string) string { return strings.ReplaceAll(all, line, "other") }
 	for _, c := range []struct {
 		name, text string
@@ -46,7 +54,10 @@ etcd_debugging_mvcc_current_revision 77
 	}{
 		{"all", all, want},
 		{"committed is later", strings.Replace(all, "committed_total 0", "committed_total 2e7", 1),
-			membership.View{Waits: true, ID: want.ID, Index: 2e7, Revision: 77}},
+			later},
+		{"no version", without("etcd_server_version"), unversioned},
+		{"a version that is none", strings.Replace(all, "3.6.16", "latest", 1), unversioned},
+		{"no version that the members have agreed on", without("etcd_cluster_version"), notAgreed},
 		{"no ID", without("etcd_server_id"), membership.View{}},
 		{"no index", without("etcd_server_proposals_applied_total"), unread},
 		{"no revision", without("etcd_debugging_mvcc_current_revision"), membership.View{}},
