@@ -52,7 +52,7 @@ func (s Situation) MissingPermits() map[string]string {
 	permits := map[string]string{}
 	for _, m := range s.Members {
 		permit, former := s.Permit(m), m.Pod.Permit
-		if permit == "" || permit == former || m.Pod.Deleting {
+		if permit == "" || permit == former || m.Pod.Deleting || s.mayBeEarlier(m) {
 			continue
 		}
 		if former != "" && m.IsOfFormerMember() {

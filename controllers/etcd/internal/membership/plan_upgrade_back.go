@@ -37,7 +37,7 @@ func (s Situation) FormerMember() (Member, bool) {
 	if err != nil || s.WantedError != "" || s.Wanted.Minor != now.Minor-1 {
 		return Member{}, false
 	}
-	heard := s.Where(func(m Member) bool { return m.View.Answered || m.View.Waits })
+	heard := s.heard()
 	if slices.ContainsFunc(heard, func(m Member) bool { return m.View.ClusterVersion != s.Wanted.MinorString() }) {
 		return Member{}, false
 	}
@@ -67,6 +67,39 @@ func (s Situation) goForward() (Step, bool) {
 	next := s.setVersion(later[0].View.Version, later[0].Pod.Image)
 	next.Message = "the members have agreed on etcd " + later[0].View.ClusterVersion
 	return next, true
+}
+
+// mayBeEarlier reports whether a pod that may not start yet may be of an earlier minor version than the members have agreed on: no member
+// runs with its image, and pods are made with another, or are yet to be made with that version. What was the last member of the former
+// version may have lost its data while the others were to return, so that they agree without it.
+func (s Situation) mayBeEarlier(m Member) bool {
+	agreed := 0
+	for _, o := range s.heard() {
+		if o.View.ClusterVersion == o.View.Version.MinorString() {
+			agreed = max(agreed, o.View.Version.Minor)
+		}
+	}
+	now, err := ParseVersion(s.Status.TargetVersion)
+	if err != nil || agreed == 0 || m.Pod.Permit != "" || m.Pod.Image == s.Status.TargetImage && now.Minor >= agreed {
+		return false
+	}
+	return !slices.ContainsFunc(s.heard(), func(o Member) bool { return o.Pod.Image == m.Pod.Image && o.View.Version.Minor >= agreed })
+}
+
+// deleteEarlierPods deletes a pod that may not start because of that.
+func (s Situation) deleteEarlierPods() (Step, bool) {
+	for _, m := range s.Members {
+		if m.Record != nil && m.Pod.UID != "" && !m.Pod.Deleting && !m.Pod.ClaimGoes && s.mayBeEarlier(m) {
+			return Step{Do: DeletePod, Member: m.Name, AsSeen: true, RequeueAfter: ShortRequeue,
+				Message: "it has not started, and its image may hold an earlier version than the members have agreed on"}, true
+		}
+	}
+	return Step{}, false
+}
+
+// heard are the members whose servers were heard.
+func (s Situation) heard() []Member {
+	return s.Where(func(m Member) bool { return m.View.Answered || m.View.Waits })
 }
 
 // explainNoWayBack says why the minor version that the spec asks for is not returned to, and what to do; empty if the spec asks for none

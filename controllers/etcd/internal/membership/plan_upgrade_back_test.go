@@ -91,11 +91,57 @@ func TestWhatTheMembersHaveAgreedOnIsFollowed(t *testing.T) {
 			s.run(Version{7, 3}, "3.7", 0)
 			s.pull("etcd:v3.7.3", 0)
 		}, "SetVersion ", "3.7.3 etcd:v3.7.3"},
+		{"E19: a pod of the earlier version that has not started is deleted", func(s *scene) {
+			s.on(Version{7, 3})
+			s.Wanted = Version{7, 3}
+			s.replacePod(0)
+			s.pull("etcd:v3.6.16", 0)
+		}, "DeletePod a-0", "may hold an earlier version"},
+		{"not with a claim that would go with it", func(s *scene) {
+			s.on(Version{7, 3})
+			s.Wanted = Version{7, 3}
+			s.replacePod(0)
+			s.pull("etcd:v3.6.16", 0)
+			s.Members[0].Pod.ClaimGoes = true
+		}, "Wait ", "waiting for a-0"},
+		{"a pod whose image others run with starts", func(s *scene) {
+			s.replacePod(0)
+			s.pull("before:6", 0, 1)
+		}, "Wait ", "waiting for a-0"},
+		{"a pod of the former version starts while the members have not agreed on the next", func(s *scene) {
+			s.takeBack(1, 2)
+			s.Wanted = Version{7, 3}
+			s.replacePod(0)
+			s.pull("etcd:v3.6.16", 0)
+		}, "Wait ", "waiting for a-0"},
 		{"a member that runs a later version binds nobody", func(s *scene) {
 			s.run(Version{7, 3}, "3.6", 2)
 			s.pull("before:7", 2)
 		}, "Idle ", ""},
 	} {
 		t.Run(c.name, c.test)
+	}
+}
+
+func TestNoPodOfAnEarlierVersionIsPermittedToStart(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		arrange func(*scene)
+		starts  bool
+	}{
+		{"E19: pods are made with the version that the members have agreed on by now", func(s *scene) { s.on(Version{7, 3}) }, false},
+		{"E19: pods are yet to be made with it", func(s *scene) { s.run(Version{7, 3}, "3.7", 1, 2); s.pull("etcd:v3.7.3", 1, 2) }, false},
+		{"the members have not agreed on it", func(s *scene) { s.takeBack(1, 2) }, true},
+		{"the others run the same version", func(*scene) {}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene()
+			c.arrange(s)
+			s.replacePod(0)
+			s.pull("etcd:v3.6.16", 0)
+			if _, starts := s.MissingPermits()["a-0"]; starts != c.starts {
+				t.Errorf("it starts: %t", starts)
+			}
+		})
 	}
 }

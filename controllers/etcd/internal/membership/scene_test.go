@@ -104,7 +104,7 @@ func (s *scene) lead(i int) {
 // replacePod gives a member another pod, in which nothing has started.
 func (s *scene) replacePod(i int) {
 	s.silence(i)
-	s.Members[i].Pod = Pod{UID: types.UID(fmt.Sprintf("new-pod-%d", i)), ClaimUID: claimOf(i)}
+	s.Members[i].Pod = Pod{UID: types.UID(fmt.Sprintf("new-pod-%d", i)), ClaimUID: claimOf(i), Image: s.Status.TargetImage}
 }
 
 // failToStart makes the pod of a member outdated and one that never ran, which is proven.
