@@ -14,7 +14,7 @@ type waitingServer struct{ seenServer }
 
 func (waitingServer) Look(context.Context) membership.View { return membership.View{} }
 
-func (s waitingServer) LookAtWaiting(context.Context) (membership.View, error) { return s.view, nil }
+func (w waitingServer) LookAtWaiting(context.Context) (membership.View, error) { return w.view, nil }
 
 // An operator that was stopped may have seen the last member of the former version long ago.
 func TestTheMemberOfTheFormerVersionIsAskedOnceMore(t *testing.T) {

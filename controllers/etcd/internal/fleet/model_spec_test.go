@@ -129,7 +129,7 @@ func (m *model) mistakeIn(status *databasev1alpha1.EtcdClusterStatus) int {
 
 // imageOf is the image of a pod.
 func (m modelPod) imageOf() string {
-	if m.Broken == cannotBePulled {
+	if m.Broken == cannotBePulled && m.Minor == 0 { // spec.image was a mistake
 		return missingImage
 	}
 	return modelImages[1+m.Minor]

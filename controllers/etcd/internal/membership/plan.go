@@ -38,8 +38,8 @@ func (s Situation) Plan() Step {
 		s.startMembers,              // each recorded member must run before anything is asked of the cluster
 		s.followPatch,               // before a majority is asked for: a wrong image may be why there is none
 		s.goForward,                 // likewise: no pod of an earlier version can start any more
-		s.deleteEarlierPods,         // after that: the next pod is of the version that is followed
 		s.goBack,                    // likewise: the image of the next version may be why there is none
+		s.deleteEarlierPods,         // after these: the next pod is of the version that is chosen now
 		s.restartFailing,            // a template that no server runs with must be repaired before a majority is asked for
 		s.formAgain,                 // before waitForQuorum: members without data form no majority
 		s.serveBackup,               // without it the first member of a new cluster has nothing to start with

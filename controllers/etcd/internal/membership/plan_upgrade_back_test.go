@@ -114,7 +114,7 @@ func TestWhatTheMembersHaveAgreedOnIsFollowed(t *testing.T) {
 			s.replacePod(0)
 			s.pull("etcd:v3.6.16", 0)
 		}, "Wait ", "waiting for a-0"},
-		{"a member that runs a later version binds nobody", func(s *scene) {
+		{"a member that runs a later version binds no other", func(s *scene) {
 			s.run(Version{7, 3}, "3.6", 2)
 			s.pull("before:7", 2)
 		}, "Idle ", ""},
