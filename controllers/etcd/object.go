@@ -26,12 +26,14 @@ type object struct {
 
 // inputs are what the API server has of an object, by the caches.
 type inputs struct {
-	set      *appsv1.StatefulSet // empty when there is none or it is not ours
-	pods     []corev1.Pod
-	fetches  []corev1.Pod                             // that have fetched backups
-	requests []databasev1alpha1.EtcdRestore           // of this cluster, the oldest first
-	backups  []databasev1alpha1.EtcdBackup            // in the namespace, by name
-	claims   map[string]*corev1.PersistentVolumeClaim // by the pod's name
+	set  *appsv1.StatefulSet // empty when there is none or it is not ours
+	pods []corev1.Pod
+	// formerPods are other pods under our labels that have a member's name: those of a former object of this name.
+	formerPods []string
+	fetches    []corev1.Pod                             // that have fetched backups
+	requests   []databasev1alpha1.EtcdRestore           // of this cluster, the oldest first
+	backups    []databasev1alpha1.EtcdBackup            // in the namespace, by name
+	claims     map[string]*corev1.PersistentVolumeClaim // by the pod's name
 	// peers are the certificates to publish now; peersChange says why they are others than before.
 	peers       config.PeerCertificates
 	peersChange string

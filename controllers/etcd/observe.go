@@ -2,12 +2,10 @@ package etcd
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/children"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
@@ -30,8 +28,9 @@ func (o *object) observe(ctx context.Context) membership.World {
 			member(record.Change.Name) // etcd may list it already
 		}
 	} else {
-		w.FormerData = formerData(o.in.claims)
+		w.FormerPods = o.in.formerPods
 	}
+	w.Claims = o.claimsIn(o.in.claims)
 	never := o.provenNeverRan(ctx)
 	for i := range o.in.pods {
 		pod := o.podOf(&o.in.pods[i])
@@ -74,16 +73,4 @@ func (o *object) fetchOf(pod *corev1.Pod) membership.Fetch {
 	f := children.ReadFetch(pod)
 	f.Deleting = f.Deleting || o.known.deleted.has(pod.UID, o.clock.Now())
 	return f
-}
-
-// formerData are the names of the claims that a member has started on.
-func formerData(claims map[string]*corev1.PersistentVolumeClaim) []string {
-	var names []string
-	for _, claim := range claims {
-		if claim.Annotations[config.AnnotationData] != "" {
-			names = append(names, claim.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }

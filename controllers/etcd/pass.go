@@ -128,9 +128,10 @@ func (p *pass) childInputs() children.Inputs {
 	return in
 }
 
-// changesNothing reports whether the pass only reads: the object is paused, or there is no cluster and none is being formed.
+// changesNothing reports whether the pass only reads: the object is paused, or there is no cluster and none is being formed or taken back.
 func (p *pass) changesNothing() bool {
-	return p.cluster.Spec.Paused || p.cluster.Status.Membership == nil && p.step.Do != membership.Form && !p.step.Fetches
+	starts := p.step.Do == membership.Form || p.step.Do == membership.TakeBack || p.step.Fetches
+	return p.cluster.Spec.Paused || p.cluster.Status.Membership == nil && !starts
 }
 
 // fetchesOnly reports whether nothing is to be there but what the pod of a backup needs: by what the pass has read there is no member

@@ -43,7 +43,7 @@ func (o *object) readInputs(ctx context.Context) (err error) {
 	if in.set, err = o.GetStatefulSet(ctx, o.cluster); err != nil {
 		return err
 	}
-	if in.pods, err = o.listPods(ctx); err != nil {
+	if in.pods, in.formerPods, err = o.listPods(ctx); err != nil {
 		return err
 	}
 	in.recallTemplate()
@@ -56,8 +56,7 @@ func (o *object) readInputs(ctx context.Context) (err error) {
 	if in.backups, err = listBackups(ctx, o.Client, o.cluster.Namespace); err != nil {
 		return err
 	}
-	if in.claims, err = converge.ListClaims(ctx, o.Client, ctrlclient.ObjectKeyFromObject(o.cluster), config.AppName,
-		config.DataVolume); err != nil {
+	if in.claims, err = o.listClaims(ctx, o.Client); err != nil {
 		return err
 	}
 	if !isCopied {
@@ -71,10 +70,9 @@ func (o *object) readInputs(ctx context.Context) (err error) {
 }
 
 // listPods returns the pods of the members: those of the StatefulSet, and those that a recreated one is yet to take back. Others under
-// our labels are no members'.
-func (o *object) listPods(ctx context.Context) ([]corev1.Pod, error) {
+// our labels are no members': former are the names of those that have a member's name.
+func (o *object) listPods(ctx context.Context) (own []corev1.Pod, former []string, err error) {
 	all, err := o.ListPods(ctx, o.cluster, config.AppName)
-	var own []corev1.Pod
 	for _, pod := range all {
 		ordinal := membership.Ordinal(pod.Name)
 		if ordinal < 0 || pod.Name != o.spec.MemberName(ordinal) {
@@ -82,9 +80,11 @@ func (o *object) listPods(ctx context.Context) ([]corev1.Pod, error) {
 		}
 		if owner := metav1.GetControllerOf(&pod); owner == nil || owner.UID == o.in.set.UID || o.isRecorded(&pod) {
 			own = append(own, pod)
+		} else {
+			former = append(former, pod.Name)
 		}
 	}
-	return own, err
+	return own, former, err
 }
 
 // isRecorded reports whether a pod was permitted to start as the member that is recorded under its name. Such a pod is the member's,

@@ -15,6 +15,11 @@ type EtcdMembership struct {
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
 
+	// revision of the record: it rises with each save. The PersistentVolumeClaims of the members are stamped with the record and
+	// its revision, so that the record outlives this object.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+
 	// initialVersion is the version that the cluster was formed with.
 	// +optional
 	InitialVersion string `json:"initialVersion,omitempty"`
@@ -72,7 +77,8 @@ type EtcdRecordedMember struct {
 	// +optional
 	ClaimUID types.UID `json:"claimUID,omitempty"`
 
-	// startedBy is the UID of the only pod that may start with an empty data directory; empty until a pod was permitted to.
+	// startedBy is the UID of the only pod that may start with an empty data directory; empty until a pod was permitted to. It is that
+	// of no pod if the member is one of a former object, whose volumes were taken back.
 	// +optional
 	StartedBy types.UID `json:"startedBy,omitempty"`
 

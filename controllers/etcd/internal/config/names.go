@@ -19,6 +19,9 @@ const (
 	// AnnotationData is set on a claim before a member starts on its volume, and on an EtcdBackup that is made before an upgrade. It
 	// names the cluster, by the token of its record.
 	AnnotationData = "mainstay-operator.io/etcd-data"
+	// AnnotationRecord is the stamp of a claim, in JSON: the record of who is a member, with which a later object of the same name
+	// continues (membership.Stamp).
+	AnnotationRecord = "mainstay-operator.io/etcd-record"
 	// AnnotationLoads is the version that is to load the backup which the pod fetches.
 	AnnotationLoads = "mainstay-operator.io/etcd-restore-version"
 	// AnnotationSource is the UID of the EtcdRestore that asks for the backup which the pod fetches; empty for spec.bootstrap.

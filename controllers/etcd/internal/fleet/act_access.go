@@ -53,7 +53,7 @@ func (f *Fleet) doDropUser(ctx context.Context, s membership.Step) error {
 	}
 	record.FormerUser, record.FormerUntil = "", nil
 	f.Cluster.Status.Login = &record
-	return f.Effects.Save(ctx)
+	return f.save(ctx)
 }
 
 // forgetAccess forgets who may log in, so that the next pass asks etcd, as in a new cluster: other data has other users, with other

@@ -16,7 +16,10 @@ type savedEffects struct{ Effects }
 func (savedEffects) ConfirmRequest(context.Context, types.UID) error { return nil }
 func (savedEffects) Save(context.Context) error                      { return nil }
 func (savedEffects) Confirm(context.Context) error                   { return nil }
-func (savedEffects) NewID() string                                   { return "id" }
+func (savedEffects) StampClaims(context.Context, membership.Stamp) error {
+	return nil
+}
+func (savedEffects) NewID() string { return "id" }
 
 // Other data has other users, with other passwords: who may log in is looked at again, intruders included.
 func TestOtherDataForgetsWhoMayLogIn(t *testing.T) {

@@ -43,5 +43,5 @@ func (f *Fleet) endRestore(ctx context.Context) error {
 		RestoreUID:         record.Restore.RestoreUID, RevisionBump: record.Restore.RevisionBump}
 	noteFormer(record, record.Restore.KeptDataIDs...)
 	record.Restore = nil
-	return f.Effects.Save(ctx)
+	return f.save(ctx)
 }

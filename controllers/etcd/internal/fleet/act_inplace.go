@@ -19,7 +19,7 @@ func (f *Fleet) doStartRestore(ctx context.Context, s membership.Step) error {
 	}
 	before, restore := f.Cluster.Status.Membership, s.Restore.DeepCopy()
 	record := &databasev1alpha1.EtcdMembership{
-		Token: f.Effects.NewID(), InitialVersion: f.Cluster.Status.TargetVersion, Restore: restore,
+		Token: f.Effects.NewID(), Revision: before.Revision, InitialVersion: f.Cluster.Status.TargetVersion, Restore: restore,
 		FormerDataIDs: before.FormerDataIDs, KeptDataIDs: before.KeptDataIDs, NamesAllData: before.NamesAllData,
 		Members: []databasev1alpha1.EtcdRecordedMember{{Name: f.Spec.MemberName(0), DataID: f.Effects.NewID()}},
 	}
@@ -34,7 +34,7 @@ func (f *Fleet) doStartRestore(ctx context.Context, s membership.Step) error {
 	f.forgetAccess()
 	f.Cluster.Status.BegunRestoreUIDs = append(f.Cluster.Status.BegunRestoreUIDs, s.Source)
 	f.Cluster.Status.BegunRestoreUIDs = f.Cluster.Status.BegunRestoreUIDs[max(0, len(f.Cluster.Status.BegunRestoreUIDs)-maxStarted):]
-	return f.Effects.Save(ctx)
+	return f.save(ctx)
 }
 
 // fetchOfSource is the pod that has the backup of that source.

@@ -32,7 +32,7 @@ func (f *Fleet) doCompact(ctx context.Context, s membership.Step) error {
 		return err
 	}
 	f.Cluster.Status.CompactedRevision = m.View.Revision
-	return f.Effects.Save(ctx)
+	return f.save(ctx)
 }
 
 func (f *Fleet) doWriteEntries(ctx context.Context, _ membership.Step) error {
@@ -52,7 +52,7 @@ func (f *Fleet) doDisarm(ctx context.Context, s membership.Step) error {
 		return err
 	}
 	f.Cluster.Status.CompactedRevision = 0 // the next alarm starts with a compaction
-	return f.Effects.Save(ctx)
+	return f.save(ctx)
 }
 
 // count is how many members have raised that alarm.

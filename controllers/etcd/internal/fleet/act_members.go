@@ -15,7 +15,7 @@ func (f *Fleet) doAdd(ctx context.Context, s membership.Step) error {
 	if f.Cluster.Status.Membership.Change == nil {
 		f.Cluster.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdAdd, Name: s.Member,
 			DataID: f.Effects.NewID()}
-		if err := f.Effects.Save(ctx); err != nil {
+		if err := f.save(ctx); err != nil {
 			return err
 		}
 	}
@@ -32,7 +32,7 @@ func (f *Fleet) doAdd(ctx context.Context, s membership.Step) error {
 		Name: s.Member, ID: membership.FormatID(id), DataID: record.Change.DataID, Joined: true,
 	})
 	record.Change = nil
-	return f.Effects.Save(ctx)
+	return f.save(ctx)
 }
 
 // findOrAdd returns the ID of the member with that peer URL, which it adds as a learner if there is none.
@@ -47,15 +47,18 @@ func findOrAdd(ctx context.Context, server server, peerURL string) (uint64, erro
 	return server.AddLearner(ctx, peerURL)
 }
 
-// doRemove saves which member is about to be removed, removes it by its ID, and saves that it is gone.
+// doRemove saves which member is about to be removed, stamps that on the claims, removes it by its ID, and saves that it is gone.
 func (f *Fleet) doRemove(ctx context.Context, s membership.Step) error {
 	if f.Cluster.Status.Membership.Change == nil {
 		m, _ := f.Find(s.Member)
 		f.Cluster.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRemove, Name: s.Member,
 			ID: m.CurrentID()}
-		if err := f.Effects.Save(ctx); err != nil {
+		if err := f.save(ctx); err != nil {
 			return err
 		}
+	}
+	if err := f.stampClaims(ctx); err != nil { // volumes that outlive the object must show that one of them leaves
+		return err
 	}
 	record := f.Cluster.Status.Membership // as the save has left it
 	server, err := f.anyVoter()
@@ -71,7 +74,7 @@ func (f *Fleet) doRemove(ctx context.Context, s membership.Step) error {
 	}
 	forget(record, s.Member)
 	record.Change = nil
-	return f.Effects.Save(ctx)
+	return f.save(ctx)
 }
 
 func (f *Fleet) doPromote(ctx context.Context, s membership.Step) error {
@@ -84,7 +87,7 @@ func (f *Fleet) doPromote(ctx context.Context, s membership.Step) error {
 		return err
 	}
 	m.Record.Ran = true // it has caught up, so its data is there
-	return f.Effects.Save(ctx)
+	return f.save(ctx)
 }
 
 func (f *Fleet) doMoveLeader(ctx context.Context, s membership.Step) error {

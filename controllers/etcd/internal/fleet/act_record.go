@@ -16,7 +16,7 @@ import (
 func saved(change func(*Fleet, membership.Step)) func(*Fleet, context.Context, membership.Step) error {
 	return func(f *Fleet, ctx context.Context, s membership.Step) error {
 		change(f, s)
-		return f.Effects.Save(ctx)
+		return f.save(ctx)
 	}
 }
 
@@ -37,6 +37,7 @@ func (f *Fleet) recordForming(s membership.Step) {
 	record := &databasev1alpha1.EtcdMembership{Token: f.Effects.NewID(), InitialVersion: s.Version, Restore: s.Restore, NamesAllData: true}
 	if before := f.Cluster.Status.Membership; before != nil {
 		record.FormerDataIDs, record.KeptDataIDs, record.NamesAllData = before.FormerDataIDs, before.KeptDataIDs, before.NamesAllData
+		record.Revision = before.Revision
 		for _, member := range before.Members {
 			note := noteKept
 			if slices.Contains(s.Lost, member.Name) { // whose places on their volumes are needed

@@ -42,7 +42,7 @@ func (f *Fleet) doSetVersion(ctx context.Context, s membership.Step) error {
 		return errPassedPoint
 	}
 	f.Cluster.Status.TargetVersion, f.Cluster.Status.TargetImage = s.Version, s.Image
-	return f.Effects.Save(ctx)
+	return f.save(ctx)
 }
 
 // canGoBackTo reports whether the member that proves it still runs that minor version. What the plan saw may be old: the operator may have

@@ -31,6 +31,11 @@ type Effects interface {
 	// WritePermit writes on a pod that it may start, and how, if its volume is that of the claim that was looked at. The claim then
 	// says that it has data.
 	WritePermit(ctx context.Context, name, permit string, claim types.UID) error
+	// StampClaims writes the stamp on each claim of the members, former ones included, that has another. It returns an error if a claim
+	// has a later one.
+	StampClaims(ctx context.Context, stamp membership.Stamp) error
+	// ReadClaims asks the API server for the claims of the members, former ones included, by name.
+	ReadClaims(ctx context.Context) ([]membership.Claim, error)
 	// CreateFetchPod makes the pod that fetches the backup which the cluster starts with. An existing one that this
 	// object controls is kept.
 	CreateFetchPod(ctx context.Context, s membership.Situation, source types.UID) error

@@ -90,6 +90,15 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"one becomes three, and the API server is put back", puttingBack(formed(1, 3, true)), 0, 0, 15_000},
 		{"three become one, and the API server is put back", puttingBack(formed(3, 1, true)), 0, 0, 15_000},
 		{"three form a cluster, and the API server is put back, one fault", puttingBack(forming()), 1, 0, 15_000},
+		{"three are deleted and applied again, one crash", deleting(formed(3, 3, true)), 0, 1, 20_000},
+		{"three are deleted and applied again, one fault", deleting(formed(3, 3, true)), 1, 0, 20_000},
+		{"one becomes three, is deleted and applied again, one crash", deleting(formed(1, 3, true)), 0, 1, 20_000},
+		{"three become one, are deleted and applied again, one crash", deleting(formed(3, 1, true)), 0, 1, 20_000},
+		{"three become one, are three again, are deleted and applied again", deleting(resizing(formed(3, 1, true), 3)), 0, 0, 20_000},
+		{"three form a cluster, are deleted and applied again, one crash", deleting(newModel(3, true)), 0, 1, 15_000},
+		{"three of which a majority is lost are deleted and applied again, one crash", deleting(lostMajority(3)), 0, 1, 15_000},
+		{"three are deleted and applied again while caches are behind", deleting(lagging(outdated(3, true), 1)), 0, 0, 15_000},
+		{"three are deleted and applied again, and the API server is put back", deleting(puttingBack(formed(3, 3, true))), 0, 0, 15_000},
 		{"three without storage are recreated while nodes are drained, one crash", outdated(3, false), 0, 1, 10_000},
 	}
 	for _, c := range table {
@@ -148,7 +157,7 @@ func (m *model) checkAfter(before *model) error {
 func (m *model) isFault(before *model) bool {
 	// A single member that no budget keeps can be drained.
 	isDrained := m.Drains != before.Drains && len(before.Raft) == 1
-	return m.Faults != before.Faults || m.Kills != before.Kills || m.Meddles != before.Meddles || m.PutBacks != before.PutBacks || isDrained ||
+	return m.Faults != before.Faults || m.Deletions != before.Deletions || m.formerPods() != before.formerPods() || m.Kills != before.Kills || m.Meddles != before.Meddles || m.PutBacks != before.PutBacks || isDrained ||
 		m.isReplacing()
 }
 
@@ -157,6 +166,7 @@ func ofAllActions() *model {
 	m := newModel(3, true)
 	m.Volumes[0].Left[0] = anothers
 	m.Backup, m.Scheduled, m.Edits, m.Kills, m.Meddles, m.NodeReturns, m.Lags, m.Quota, m.PutBacks = 1, true, 1, 1, 1, 1, 1, 1, 1
+	m.Deletions = 1
 	return m
 }
 

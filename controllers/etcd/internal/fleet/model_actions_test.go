@@ -149,6 +149,7 @@ func actionsOf(m *model) []action {
 		{m.Lags > 0 || m.Cache != nil, cacheActions},
 		{m.Quota > 0, spaceActions},
 		{slices.ContainsFunc(m.Volumes[:], modelData.isAnothers), foreignActions},
+		{m.Deletions > 0, deletionActions},
 		{m.PutBacks > 0, func() []action { return []action{{"the API server is put back to an earlier state", putBack}} }},
 	} {
 		if group.happens {
@@ -227,10 +228,10 @@ func podActions(i int) []action {
 		fault(fmt.Sprintf("volume %d is emptied, and its server killed", i), i,
 			func(m *model) { m.Pods[i].Runs, m.Volumes[i] = false, modelData{} }),
 		fault(fmt.Sprintf("volume and pod %d are replaced", i), i,
-			func(m *model) { m.removePod(i); m.Volumes[i] = modelData{}; m.Claims[i] = m.newID() }),
+			func(m *model) { m.removePod(i); m.dropClaim(i) }),
 		fault(fmt.Sprintf("volume %d is restored from an earlier snapshot, with a new pod", i), i, func(m *model) {
 			m.removePod(i)
-			m.Volumes[i].Writes, m.Volumes[i].Old, m.Claims[i] = 0, true, m.newID()
+			m.Volumes[i].Writes, m.Volumes[i].Old, m.Claims[i] = 0, true, m.newID() // with the annotations of the former claim
 		}),
 	}
 }
@@ -242,6 +243,7 @@ func fault(name string, i int, do func(*model)) action {
 			return false, nil
 		}
 		m.Faults--
+		m.Returns = m.Returns && m.Status.Membership != nil
 		do(m)
 		m.Held = min(m.Held, m.held()) // what no volume has is not lost by the operator
 		return true, nil

@@ -30,6 +30,8 @@ func putBack(m *model) (bool, error) {
 		if m.Claims[i] != old.Claims[i] {
 			m.removePod(i) // it cannot mount the volume, and a human deletes it with its claim
 			m.dropClaim(i)
+		} else {
+			m.Marks[i], m.Stamps[i] = old.Marks[i], old.Stamps[i]
 		}
 	}
 	m.Size, m.OtherSize, m.FormerSize = old.Size, old.OtherSize, old.FormerSize

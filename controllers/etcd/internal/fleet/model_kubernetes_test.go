@@ -166,6 +166,7 @@ func (m *model) deleteClaim(i int) error {
 // dropClaim has a claim go with its data. The next pod gets another.
 func (m *model) dropClaim(i int) {
 	m.Volumes[i], m.Claims[i], m.Going[i] = modelData{}, m.newID(), false
+	m.Marks[i], m.Stamps[i] = "", ""
 }
 
 // checkOnlyCopy returns an error if the operator deletes a pod whose claim goes with it, and no other member has all that it has.

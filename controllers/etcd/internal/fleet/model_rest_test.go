@@ -29,7 +29,7 @@ func (m *model) settle() error { return m.settleBy(actionsOf(m)) }
 // settleBy is like settle, where these can happen.
 func (m *model) settleBy(actions []action) error {
 	m.Faults, m.Crashes, m.Edits, m.Kills, m.OtherSize, m.VersionEdits = 0, 0, 0, 0, 0, 0
-	m.Meddles, m.NodeReturns, m.Lags, m.PutBacks = 0, 0, 0, 0
+	m.Meddles, m.NodeReturns, m.Lags, m.PutBacks, m.Deletions = 0, 0, 0, 0, 0
 	for range 60 {
 		for _, a := range actions {
 			next := m.clone()
@@ -117,7 +117,7 @@ func (m *model) hasMajority() bool {
 
 // canHeal reports whether nothing but time is needed, or a human who is there.
 func (m *model) canHeal() bool {
-	if m.isPutBack() {
+	if m.isPutBack() || m.hasNoFormerRecord() {
 		return false
 	}
 	isAwake := m.Asleep == nil // one that wakes may record what it saw run, and what has lost its data since

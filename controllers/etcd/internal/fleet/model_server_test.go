@@ -128,6 +128,7 @@ func (m *modelEffects) WritePermit(_ context.Context, name, permit string, claim
 			return errors.New("the pod has changed")
 		}
 		m.Pods[i].Permit = permit
+		m.mark(i, m.object.Status.Membership.Token)
 		return nil
 	})
 }
@@ -334,10 +335,16 @@ func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *F
 		Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}
 	cached.lookAtRestores(e, f)
 	f.Backups = cached.lookAtBackups()
+	f.Claims = cached.claims()
 	record := e.Status.Membership
 	for ordinal := range membership.MaxSize {
 		name, p := m.spec().MemberName(int32(ordinal)), cached.Pods[ordinal] //nolint:gosec // at most 5
 		one := membership.Member{Name: name, Record: recordOf(e, name)}
+		if p.isUnknown(one.Record) {
+			if p = (modelPod{}); record == nil {
+				f.FormerPods = append(f.FormerPods, name)
+			}
+		}
 		if p.UID != "" {
 			one.Pod = cached.observedPod(ordinal)
 			if p.UID == m.Pods[ordinal].UID { // at the address of one that is gone no one answers

@@ -80,6 +80,7 @@ type modelFacts struct {
 	MayTakeBack           bool
 	// Kills are how many servers may yet be killed for memory.
 	Kills int
+	modelClaims
 	// Lags is how often the caches may yet fall behind, PutBacks how often the API server may yet be put back.
 	Lags, PutBacks int
 }
@@ -98,6 +99,7 @@ type modelPod struct {
 	Minor   int  // that its server runs
 	Kills   int  // of its server, for memory
 	Silent  bool // its node does not report: nothing starts there, and it is not known what does
+	Former  bool // of an object that was deleted: it is about to be taken away
 }
 
 // modelData is what a volume holds: the directory of one member, and what is left there of others.

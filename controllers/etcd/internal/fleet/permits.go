@@ -3,14 +3,22 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 )
 
-// WritePermits writes on each pod whether and how it may start.
+// WritePermits writes on each pod whether and how it may start. The claims are stamped first: no server may write what a later object
+// of this name would not know of.
 func (f *Fleet) WritePermits(ctx context.Context) error {
 	f.relink()
 	permits := f.Situation().MissingPermits()
+	if len(permits) == 0 {
+		return nil
+	}
+	if err := f.stampClaims(ctx); err != nil {
+		return fmt.Errorf("stamping the claims with the record: %w", err)
+	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(permits)) {
 		m, _ := f.Find(name)

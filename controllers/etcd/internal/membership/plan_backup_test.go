@@ -44,7 +44,7 @@ func backupOf(s *scene) *databasev1alpha1.EtcdRestoredBackup {
 func TestPlanOfARestore(t *testing.T) {
 	for _, c := range []row{
 		{"E12: the backup is fetched first", func(s *scene) { s.startFromBackup(); s.Fetch = Fetch{} }, "CreateFetchPod ", ""},
-		{"E12: not over what a former object has left", func(s *scene) { s.startFromBackup(); s.FormerData = []string{"data-a-0"} },
+		{"E12: not over what a former object has left", func(s *scene) { s.startFromBackup(); s.Claims = []Claim{{Name: "data-a-0", Data: "t"}} },
 			"Block ", "data-a-0 have the data of a former EtcdCluster"},
 		{"E12: not while pods run with data", func(s *scene) {
 			s.Status.Membership, s.FromBackup = nil, true

@@ -3,39 +3,44 @@ package membership
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 // formOrBlock starts the first cluster of an object. Pods that were permitted to start are those of a cluster whose record is gone, and
-// claims keep what a deleted object had: starting another in its place would hide its data.
+// claims keep what a deleted object had: starting another in its place would hide its data, so the object takes that back.
 func (s Situation) formOrBlock() Step {
 	if permitted := s.Where(func(m Member) bool { return m.Pod.Permit != "" }); len(permitted) > 0 {
 		return Step{Do: Block, Reason: commonv1.ReasonRecordLost, Message: fmt.Sprintf(
 			"status.membership is gone, and %s run with data: restore the object with its status, or delete it and its claims and make it again, "+
 				"which starts without that data", strings.Join(NamesOf(permitted), ", "))}
 	}
-	if len(s.FormerData) > 0 {
-		return Step{Do: Block, Reason: commonv1.ReasonRecordLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
-			"PersistentVolumeClaims %s have the data of a former EtcdCluster of this name: restore that object with its status; "+
-				"or delete the claims, which starts without that data", strings.Join(s.FormerData, ", "))}
+	if next, ok := s.takeBack(); ok {
+		return next
 	}
 	return s.form()
 }
 
 // form starts a cluster, with the backup that the spec names if it names one.
 func (s Situation) form() Step {
-	if s.WantedError != "" {
-		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: "version: " + s.WantedError}
-	}
-	if s.QuotaError != "" {
-		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: s.QuotaError}
+	if next, ok := s.blockOnSpec(); ok {
+		return next
 	}
 	if next, ok := s.fetchBackup(); ok {
 		return next
 	}
 	return Step{Do: Form, Version: s.Wanted.String(), Image: s.imageFor(s.Wanted), Restore: s.toRestore()}
+}
+
+// blockOnSpec refuses a spec with which no first pod can be made.
+func (s Situation) blockOnSpec() (Step, bool) {
+	switch {
+	case s.WantedError != "":
+		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: "version: " + s.WantedError}, true
+	case s.QuotaError != "":
+		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: s.QuotaError}, true
+	}
+	return Step{}, false
 }
 
 // FormingMembers are the members that start the cluster, by name. One alone starts with a backup: the others get its data from that one.

@@ -128,7 +128,7 @@ func TestPlan(t *testing.T) {
 		{"a record that is gone is not restarted over data", func(s *scene) { s.Status.Membership = nil },
 			"Block ", "status.membership is gone"},
 		{"a cluster is not started over what a former object has left", func(s *scene) {
-			s.Status.Membership, s.Members, s.FormerData = nil, nil, []string{"data-a-0"}
+			s.Status.Membership, s.Members, s.Claims = nil, nil, []Claim{{Name: "data-a-0", Data: "t"}}
 		}, "Block ", "data-a-0 have the data of a former EtcdCluster"},
 		{"the only member", func(s *scene) { s.forget(2); s.forget(1); s.Members, s.Size = s.Members[:1], 1; s.loseData(0) },
 			"Block ", "a-0 has lost its data"},

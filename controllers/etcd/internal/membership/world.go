@@ -25,8 +25,10 @@ type World struct {
 	Alarms []Alarm
 	// CompactedLately: old revisions were dropped within CompactionPause.
 	CompactedLately bool
-	// FormerData are the claims in which a cluster of this name has left data that is not recorded.
-	FormerData []string
+	// Claims are those of the members, former ones included, by name. FormerPods are pods of a former object of this name that may still
+	// run; nothing is known of them while there is a record.
+	Claims     []Claim
+	FormerPods []string
 	// Fetch is the pod of the backup that the cluster starts with, and Next that of the EtcdRestore that may start. Strays are those
 	// that are not needed any more.
 	Fetch, Next Fetch

@@ -1,0 +1,255 @@
+package membership
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+)
+
+// applied is an object that was deleted at revision 7 with three members, and applied again: its claims have the last stamp.
+type applied struct {
+	*scene
+	before *scene // as it was deleted
+}
+
+func newApplied(edits ...func(*scene)) *applied {
+	a := &applied{newScene(), newScene()}
+	a.before.Status.Membership.Revision = 7
+	for _, edit := range edits {
+		edit(a.before)
+	}
+	a.Status, a.World = &databasev1alpha1.EtcdClusterStatus{}, World{}
+	for i := range 3 {
+		a.Claims = append(a.Claims, Claim{Name: "data-" + a.MemberName(int32(i)), Member: a.MemberName(int32(i)), UID: claimOf(i), Data: "t"})
+		a.stamp(i)
+	}
+	return a
+}
+
+// stamp writes on a claim what the former object has recorded.
+func (a *applied) stamp(i int) { a.Claims[i].Stamp = a.before.Stamp().For(a.Claims[i].UID) }
+
+// stampAt writes an earlier or a later record on a claim.
+func (a *applied) stampAt(revision int64, edit func(*databasev1alpha1.EtcdMembership), claims ...int) {
+	stamp := a.before.Stamp()
+	stamp.Membership = *stamp.Membership.DeepCopy()
+	stamp.Membership.Revision = revision
+	edit(&stamp.Membership)
+	for _, i := range claims {
+		a.Claims[i].Stamp = stamp.For(a.Claims[i].UID)
+	}
+}
+
+func unchanged(*databasev1alpha1.EtcdMembership) {}
+
+// only leaves these members in a record.
+func only(members ...int) func(*databasev1alpha1.EtcdMembership) {
+	return func(record *databasev1alpha1.EtcdMembership) {
+		kept := record.Members[:0]
+		for i, m := range record.Members {
+			if slices.Contains(members, i) {
+				kept = append(kept, m)
+			}
+		}
+		record.Members = kept
+	}
+}
+
+func TestVolumesAreTakenBack(t *testing.T) {
+	restoring := func(s *scene) { s.Status.Membership.Restore = &databasev1alpha1.EtcdMembershipRestore{} }
+	recovering := func(s *scene) {
+		s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRecover, Name: "a-2", Recovery: "r"}
+	}
+	for _, c := range []struct {
+		name   string
+		before func(*scene)
+		edit   func(*applied)
+		want   Verb
+		says   string
+	}{
+		{"all claims have the last stamp", nil, func(*applied) {}, TakeBack, ""},
+		{"a majority has it", nil, func(a *applied) { a.Claims = a.Claims[1:] }, TakeBack, ""},
+		{"one of three has it", nil, func(a *applied) { a.Claims = a.Claims[2:] }, Block, "own claims of a-0, a-1"},
+		{"one of three is stamped, and all are there", nil, func(a *applied) { a.Claims[0].Stamp, a.Claims[1].Stamp = "", "" }, Block,
+			"own claims of a-0, a-1"},
+		{"no claim has a stamp", nil, func(a *applied) {
+			for i := range a.Claims {
+				a.Claims[i].Stamp = ""
+			}
+		}, Block, "no claim has a stamp"},
+		{"a stamp was copied with a claim", nil, func(a *applied) { a.Claims[0].UID, a.Claims[1].UID = "copy-0", "copy-1" }, Block,
+			"own claims of a-0, a-1"},
+		{"a stamp cannot be read", nil, func(a *applied) { a.Claims[0].Stamp = "{" }, TakeBack, ""},
+		{"the stamps of a majority cannot be read", nil, func(a *applied) { a.Claims[0].Stamp, a.Claims[1].Stamp = "{", "null" }, Block,
+			"own claims of a-0, a-1"},
+		{"a claim is another than the record names", nil, func(a *applied) {
+			a.Claims[0].UID, a.Claims[1].UID = "new-0", "new-1"
+			a.stamp(0)
+			a.stamp(1)
+		}, Block, "own claims of a-0, a-1"},
+		{"a claim has the latest revision, and is no majority", nil, func(a *applied) { a.stampAt(8, unchanged, 2) }, Block, "revision 8"},
+		{"one claim was not stamped with the latest revision", nil, func(a *applied) { a.stampAt(6, unchanged, 2) }, TakeBack, ""},
+		{"two records have the same revision", nil, func(a *applied) { a.stampAt(7, only(0, 1), 2) }, Block, "contradict each other"},
+		{"the claim of a removed member has an earlier record, in which it is one of three", nil, func(a *applied) {
+			a.stampAt(9, only(0, 1), 0, 1)
+		}, TakeBack, ""},
+		{"three became one, and its claim is lost", nil, func(a *applied) {
+			a.stampAt(9, only(0), 0, 1, 2)
+			a.Claims = a.Claims[1:]
+		}, Block, "own claims of a-0"},
+		{"three became one and three again, and the first claim is lost", nil, func(a *applied) {
+			a.stampAt(20, unchanged, 0, 1, 2)
+			a.Claims = a.Claims[1:]
+		}, TakeBack, ""},
+		{"a member is being removed, and the claim of another is lost", nil, func(a *applied) {
+			a.stampAt(8, func(record *databasev1alpha1.EtcdMembership) {
+				record.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRemove, Name: "a-2", ID: "66"}
+			}, 0, 1, 2)
+			a.Claims = a.Claims[1:]
+		}, Block, "own claims of a-0"},
+		{"a learner counts for no majority", nil, func(a *applied) {
+			a.stampAt(8, func(record *databasev1alpha1.EtcdMembership) {
+				record.Members[2].Joined, record.Members[2].Ran = true, false
+			}, 0, 1, 2)
+			a.Claims = a.Claims[1:]
+		}, Block, "own claims of a-0"},
+		{"the cluster had not formed", func(s *scene) { s.Status.Membership.ClusterID = "" }, func(*applied) {}, Block, "being formed"},
+		{"a restore was under way", restoring, func(*applied) {}, Block, "being formed, restored"},
+		{"a recovery was under way", recovering, func(*applied) {}, Block, "being formed, restored"},
+		{"a claim has the data of another cluster", nil, func(a *applied) { a.Claims[0].Data, a.Claims[0].Stamp = "other", "" }, Block,
+			"data of several clusters: that of data-a-0"},
+		{"a claim is stamped for another cluster", nil, func(a *applied) {
+			a.stampAt(3, func(record *databasev1alpha1.EtcdMembership) { record.Token = "other" }, 0)
+		}, Block, "data of several clusters: that of data-a-0"},
+		{"a claim was given to another cluster after the stamp", nil, func(a *applied) { a.Claims[0].Data, a.Claims[1].Data = "other", "other" },
+			Block, "own claims of a-0, a-1"},
+		{"a stamp names members of another object", nil, func(a *applied) {
+			a.stampAt(8, func(record *databasev1alpha1.EtcdMembership) { record.Members[1].Name = "b-1" }, 0, 1, 2)
+		}, Block, `member "b-1"`},
+		{"a stamp names a directory that is no name", nil, func(a *applied) {
+			a.stampAt(8, func(record *databasev1alpha1.EtcdMembership) { record.Members[1].DataID = "../x" }, 0, 1, 2)
+		}, Block, "no claim has a stamp"},
+		{"a stamp names no version", func(s *scene) { s.Status.TargetVersion = "" }, func(*applied) {}, Block, "which version ran"},
+		{"the operator has no image of the version", func(s *scene) { s.Status.TargetVersion = "3.9.0" }, func(*applied) {}, Block,
+			"no image of etcd 3.9.0"},
+		{"a claim is being deleted", nil, func(a *applied) { a.Claims[2].Goes = true }, Wait, "data-a-2 of a former EtcdCluster"},
+		{"pods of the deleted object run", nil, func(a *applied) { a.FormerPods = []string{"a-1"} }, Wait, "the pods a-1 of a former"},
+		{"the new object has no storage", nil, func(a *applied) { a.HasStorage = false }, Block, "spec.storage"},
+		{"the new object starts with a backup", nil, func(a *applied) { a.FromBackup = true }, Block, "spec.bootstrap asks for a backup"},
+		{"an EtcdRestore is to start", nil, func(a *applied) { a.Request = &Request{UID: "r"} }, Block, "an EtcdRestore asks"},
+		{"the spec asks for a version that cannot be run", nil, func(a *applied) { a.WantedError = "no etcd 3.9" }, Block, "no etcd 3.9"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var edits []func(*scene)
+			if c.before != nil {
+				edits = append(edits, c.before)
+			}
+			a := newApplied(edits...)
+			c.edit(a)
+			if got := a.Plan(); got.Do != c.want || !strings.Contains(got.Message, c.says) {
+				t.Errorf("got %s: %s", got, got.Message)
+			}
+		})
+	}
+}
+
+// A forged stamp must not have data deleted, data started without, or an image run.
+func TestWhatIsTakenBack(t *testing.T) {
+	a := newApplied(func(s *scene) {
+		record := s.Status.Membership
+		record.FormerDataIDs, record.KeptDataIDs, record.NamesAllData = []string{"gone"}, []string{"kept"}, true
+		record.Members[1].StartedBy, record.Members[1].Ran = "", false
+		record.Members[2].Joined, record.Members[2].Ran = true, false
+		s.Status.TargetImage = "forged"
+		s.Status.BegunRestoreUIDs = []types.UID{"begun"}
+		s.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{Member: "a-0"}
+		s.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "last"}
+	})
+	stamp, why := a.FormerRecord()
+	if why != "" || strings.Contains(stamp.For("c"), "gone") || strings.Contains(stamp.For("c"), "forged") {
+		t.Fatalf("%s: %s", why, stamp.For("c"))
+	}
+	stamp.Membership.FormerDataIDs, stamp.Membership.NamesAllData = []string{"d0"}, true
+	stamp.Membership.Restore = &databasev1alpha1.EtcdMembershipRestore{}
+	status := a.TakenBack(stamp)
+	record := status.Membership
+	if len(record.FormerDataIDs) > 0 || record.Restore != nil || record.NamesAllData || len(record.KeptDataIDs) != 1 ||
+		status.TargetImage != "etcd:v3.6.16" || status.TargetVersion != "3.6.16" || len(status.BegunRestoreUIDs) != 1 ||
+		status.LastRecovery == nil || status.LastRestore == nil {
+		t.Errorf("got %+v, %+v", status, record)
+	}
+	if m := record.Members[1]; !m.Ran || m.StartedBy != startedBefore || record.Members[0].StartedBy != "pod-0" || record.Members[2].Ran {
+		t.Errorf("got %+v", record.Members)
+	}
+	a.Status = &status
+	for i, m := range record.Members {
+		pod := Member{Name: m.Name, Record: &record.Members[i], Pod: Pod{UID: types.UID("new-" + m.Name), ClaimUID: claimOf(i)}}
+		if permit, ok := ParsePermit(a.Permit(pod)); !ok || permit.Fresh || permit.Restore != nil || len(permit.Drop) > 0 {
+			t.Errorf("%s is permitted to start with %+v", m.Name, permit)
+		}
+	}
+}
+
+// The image in the spec serves one version: an earlier minor version continues with the operator's own.
+func TestTheImageOfWhatIsTakenBack(t *testing.T) {
+	for _, c := range []struct {
+		wanted Version
+		image  string
+		want   string
+	}{
+		{Version{6, 16}, "", "etcd:v3.6.16"},
+		{Version{6, 12}, "own", "own"},
+		{Version{7, 3}, "own", "etcd:v3.6.16"},
+	} {
+		a := newApplied()
+		a.Wanted, a.Image = c.wanted, c.image
+		stamp, _ := a.FormerRecord()
+		if got := a.TakenBack(stamp).TargetImage; got != c.want {
+			t.Errorf("%s with image %q: got %q", c.wanted, c.image, got)
+		}
+	}
+}
+
+func TestStampsThatAreDue(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		edit       func(*applied)
+		due, taken bool
+	}{
+		{"all have the record", func(*applied) {}, false, false},
+		{"one has none", func(a *applied) { a.Claims[1].Stamp = "" }, true, false},
+		{"one has an earlier one", func(a *applied) { a.stampAt(6, unchanged, 1) }, true, false},
+		{"one that is being deleted has none", func(a *applied) { a.Claims[1].Stamp, a.Claims[1].Goes = "", true }, false, false},
+		{"one has a later one", func(a *applied) { a.stampAt(8, unchanged, 1) }, true, true},
+		{"one has another one of this revision", func(a *applied) { a.stampAt(7, only(0), 1) }, true, true},
+		{"one has a copy of a later one", func(a *applied) { a.stampAt(8, unchanged, 1); a.Claims[1].UID = "copy" }, true, false},
+		{"the record is that of an earlier release", func(a *applied) {
+			a.before.Status.Membership.Revision = 0
+			for i := range a.Claims {
+				a.Claims[i].Stamp = ""
+			}
+		}, true, true},
+		{"the cluster has not formed, and there is nothing to continue from", func(a *applied) {
+			a.before.Status.Membership.ClusterID = ""
+			for i := range a.Claims {
+				a.Claims[i].Stamp = ""
+			}
+		}, false, false},
+		{"the cluster is formed again in the place of another", func(a *applied) { a.before.Status.Membership.ClusterID = ""; a.before.Status.Membership.Revision = 8 },
+			true, false},
+		{"there is no storage", func(a *applied) { a.before.HasStorage = false; a.Claims[1].Stamp = "" }, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := newApplied()
+			c.edit(a)
+			a.before.Claims = a.Claims
+			if due := a.before.AreStampsDue(); due != c.due || due && a.before.IsRevisionTaken() != c.taken {
+				t.Errorf("due: %t, and the revision is taken: %t", due, a.before.IsRevisionTaken())
+			}
+		})
+	}
+}
