@@ -97,6 +97,7 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"three become one, are three again, are deleted and applied again", deleting(resizing(formed(3, 1, true), 3)), 0, 0, 20_000},
 		{"three form a cluster, are deleted and applied again, one crash", deleting(newModel(3, true)), 0, 1, 15_000},
 		{"three of which a majority is lost are deleted and applied again, one crash", deleting(lostMajority(3)), 0, 1, 15_000},
+		{"a backup takes the place of three's data, and they are deleted and applied again", deleting(replaced(3, true)), 0, 0, 15_000},
 		{"three are deleted and applied again while caches are behind", deleting(lagging(outdated(3, true), 1)), 0, 0, 15_000},
 		{"three are deleted and applied again, and the API server is put back", deleting(puttingBack(formed(3, 3, true))), 0, 0, 15_000},
 		{"three without storage are recreated while nodes are drained, one crash", outdated(3, false), 0, 1, 10_000},

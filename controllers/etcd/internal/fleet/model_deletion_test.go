@@ -3,6 +3,9 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
@@ -23,13 +26,17 @@ type modelClaims struct {
 // deleting is a model whose object may be deleted by mistake once, and applied again.
 func deleting(m *model) *model {
 	m.IsStamping, m.Deletions = true, 1
-	for i, v := range m.Volumes {
-		m.Marks[i] = v.Token
+	if record := m.Status.Membership; record != nil {
+		for _, one := range record.Members {
+			m.Marks[ordinalOf(one.Name)] = record.Token
+		}
 	}
 	if m.Saved != nil {
 		m.Saved.IsStamping, m.Saved.Marks = true, m.Marks
 	}
-	if _, err := runPass(0, false)(m); err != nil {
+	e := m.object()
+	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
+	if err := f.Act(context.Background(), membership.Step{Do: membership.Idle}); err != nil {
 		panic(err)
 	}
 	return m
@@ -59,8 +66,10 @@ func applyAgain(m *model) (bool, error) {
 	e := m.object()
 	m.IsApplied, m.Returns = true, !m.fleet(e, &modelEffects{model: m, object: e, version: m.Version}).Situation().AreStampsDue() &&
 		m.isSettled()
-	next := newModel(m.Size, m.Storage)
-	m.setStatus(next.Status)
+	if slices.Contains(m.Status.BegunRestoreUIDs, types.UID(m.Request)) {
+		m.Request = "" // its own status says that it has started
+	}
+	m.setStatus(&databasev1alpha1.EtcdClusterStatus{})
 	m.Version++ // that of another object
 	m.Allowed, m.Budget, m.SetGone, m.Replicas, m.Template, m.TemplateBroken, m.Upgrade = "", noBudget, false, 0, 0, 0, modelBackup{}
 	m.Fetches = m.Fetches[:0]
