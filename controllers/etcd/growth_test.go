@@ -240,7 +240,7 @@ func TestPodsOfARecreatedStatefulSet(t *testing.T) {
 			if o.in.set, err = r.GetStatefulSet(t.Context(), g.e); err != nil {
 				t.Fatal(err)
 			}
-			if pods, err := o.listPods(t.Context()); err != nil || (len(pods) == 1) != c.want {
+			if pods, _, err := o.listPods(t.Context()); err != nil || (len(pods) == 1) != c.want {
 				t.Errorf("%v, %d pods", err, len(pods))
 			}
 		})
