@@ -42,6 +42,9 @@ func (s Situation) takeBack() (Step, bool) {
 		return s.blockOnFormerData(fmt.Sprintf("this release of the operator has no image of etcd %s, which it ran", version)), true
 	case !s.HasStorage:
 		return s.blockOnFormerData("spec.storage is not set, so no member would have its volume"), true
+	case stamp.Login != nil && stamp.Login.Required && !s.RequiresLogin:
+		return s.blockOnFormerData("its members require a login, and spec.auth is not set: to continue with the volumes, delete this object, and " +
+			"create it again with auth"), true
 	case s.FromBackup:
 		return s.blockOnFormerData("spec.bootstrap asks for a backup instead: to continue with the volumes, delete this object, and create it " +
 			"again without bootstrap"), true
@@ -165,7 +168,7 @@ func (s Situation) TakenBack(stamp Stamp) databasev1alpha1.EtcdClusterStatus {
 	}
 	version, _ := ParseVersion(stamp.TargetVersion) // FormerRecord has read it
 	status.Membership, status.TargetVersion, status.TargetImage = record, stamp.TargetVersion, s.imageToContinue(version)
-	status.LastRecovery, status.LastRestore, status.BegunRestoreUIDs = stamp.LastRecovery, stamp.LastRestore, stamp.BegunRestoreUIDs
+	status.Login, status.LastRecovery, status.LastRestore, status.BegunRestoreUIDs = stamp.Login, stamp.LastRecovery, stamp.LastRestore, stamp.BegunRestoreUIDs
 	return status
 }
 

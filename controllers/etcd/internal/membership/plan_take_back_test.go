@@ -139,6 +139,12 @@ func TestVolumesAreTakenBack(t *testing.T) {
 		{"a claim is being deleted", nil, func(a *applied) { a.Claims[2].Goes = true }, Wait, "data-a-2 of a former EtcdCluster"},
 		{"pods of the deleted object run", nil, func(a *applied) { a.FormerPods = []string{"a-1"} }, Wait, "the pods a-1 of a former"},
 		{"the new object has no storage", nil, func(a *applied) { a.HasStorage = false }, Block, "spec.storage"},
+		{"the members require a login, and the new object has none", func(s *scene) {
+			s.Status.Login = &databasev1alpha1.EtcdLogin{Required: true}
+		}, func(*applied) {}, Block, "spec.auth is not set"},
+		{"the members require a login, and so does the new object", func(s *scene) {
+			s.Status.Login = &databasev1alpha1.EtcdLogin{Required: true}
+		}, func(a *applied) { a.RequiresLogin = true }, TakeBack, ""},
 		{"the new object starts with a backup", nil, func(a *applied) { a.FromBackup = true }, Block, "spec.bootstrap asks for a backup"},
 		{"an EtcdRestore is to start", nil, func(a *applied) { a.Request = &Request{UID: "r"} }, Block, "an EtcdRestore asks"},
 		{"the spec asks for a version that cannot be run", nil, func(a *applied) { a.WantedError = "no etcd 3.9" }, Block, "no etcd 3.9"},
@@ -166,6 +172,7 @@ func TestWhatIsTakenBack(t *testing.T) {
 		record.Members[2].Joined, record.Members[2].Ran = true, false
 		s.Status.TargetImage = "forged"
 		s.Status.BegunRestoreUIDs = []types.UID{"begun"}
+		s.Status.Login = &databasev1alpha1.EtcdLogin{Required: true, User: "application-b"}
 		s.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{Member: "a-0"}
 		s.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "last"}
 	})
@@ -179,7 +186,7 @@ func TestWhatIsTakenBack(t *testing.T) {
 	record := status.Membership
 	if len(record.FormerDataIDs) > 0 || record.Restore != nil || record.NamesAllData || len(record.KeptDataIDs) != 1 ||
 		status.TargetImage != "etcd:v3.6.16" || status.TargetVersion != "3.6.16" || len(status.BegunRestoreUIDs) != 1 ||
-		status.LastRecovery == nil || status.LastRestore == nil {
+		status.LastRecovery == nil || status.LastRestore == nil || status.Login == nil || status.Login.User != "application-b" {
 		t.Errorf("got %+v, %+v", status, record)
 	}
 	if m := record.Members[1]; !m.Ran || m.StartedBy != startedBefore || record.Members[0].StartedBy != "pod-0" || record.Members[2].Ran {

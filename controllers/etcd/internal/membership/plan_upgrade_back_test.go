@@ -2,8 +2,8 @@ package membership
 
 import "testing"
 
-// takeBack has the spec ask for 3.6 again while pods are made with 3.7, which these members run already.
-func (s *scene) takeBack(later ...int) {
+// lowerVersion has the spec ask for 3.6 again while pods are made with 3.7, which these members run already.
+func (s *scene) lowerVersion(later ...int) {
 	s.Status.TargetVersion, s.Status.TargetImage = "3.7.3", "etcd:v3.7.3"
 	s.outdate(0, 1, 2)
 	for _, i := range later {
@@ -22,57 +22,57 @@ func (s *scene) waitForMajority(i int) {
 
 func TestAnUpgradeIsTakenBack(t *testing.T) {
 	for _, c := range []row{
-		{"E19: while one member runs the former version", func(s *scene) { s.takeBack(1, 2) }, "SetVersion ",
+		{"E19: while one member runs the former version", func(s *scene) { s.lowerVersion(1, 2) }, "SetVersion ",
 			"the upgrade is taken back3.6.16 etcd:v3.6.16"},
-		{"before any member runs the next version", func(s *scene) { s.takeBack() }, "SetVersion ", "3.6.16 etcd:v3.6.16"},
+		{"before any member runs the next version", func(s *scene) { s.lowerVersion() }, "SetVersion ", "3.6.16 etcd:v3.6.16"},
 		{"E19: to the patch and image that run, not to the newest patch", func(s *scene) {
-			s.takeBack(2)
+			s.lowerVersion(2)
 			s.run(Version{6, 12}, "3.6", 0, 1)
 			s.pull("mirror/etcd:v3.6.12", 0, 1)
 		}, "SetVersion ", "3.6.12 mirror/etcd:v3.6.12"},
-		{"with the image that the spec names", func(s *scene) { s.takeBack(2); s.Image = "mine:6" }, "SetVersion ", "3.6.16 mine:6"},
+		{"with the image that the spec names", func(s *scene) { s.lowerVersion(2); s.Image = "mine:6" }, "SetVersion ", "3.6.16 mine:6"},
 		{"E19: without a majority, as the image of the next version may be why there is none", func(s *scene) {
-			s.takeBack()
+			s.lowerVersion()
 			s.outdateWithoutMajority(0)
 			s.Members[0].View.Leader = 0
 		}, "SetVersion ", "3.6.16"},
 		{"E19: by the word of a member that waits for a majority", func(s *scene) {
-			s.takeBack()
+			s.lowerVersion()
 			s.outdateWithoutMajority(0)
 			s.waitForMajority(0)
 		}, "SetVersion ", "3.6.16"},
 		{"E19: not once the members have agreed on the next version", func(s *scene) {
-			s.takeBack(0, 1, 2)
+			s.lowerVersion(0, 1, 2)
 			s.run(Version{7, 3}, "3.7", 0, 1, 2)
 		}, "Block ", `version: a-0, a-1, a-2 have agreed on etcd 3.7, and etcd 3.6 cannot read their data: set version to "3.7" again`},
-		{"E19: not if another contradicts", func(s *scene) { s.takeBack(1, 2); s.run(Version{7, 3}, "3.7", 1) }, "MoveLeader a-0", ""},
-		{"not if one does not say what they have agreed on", func(s *scene) { s.takeBack(1, 2); s.run(Version{7, 3}, "", 1) },
+		{"E19: not if another contradicts", func(s *scene) { s.lowerVersion(1, 2); s.run(Version{7, 3}, "3.7", 1) }, "MoveLeader a-0", ""},
+		{"not if one does not say what they have agreed on", func(s *scene) { s.lowerVersion(1, 2); s.run(Version{7, 3}, "", 1) },
 			"MoveLeader a-0", ""},
-		{"E19: not by the word of a learner, which may be removed", func(s *scene) { s.takeBack(0, 1, 2); s.addLearner() },
+		{"E19: not by the word of a learner, which may be removed", func(s *scene) { s.lowerVersion(0, 1, 2); s.addLearner() },
 			"PromoteMember a-3", ""},
-		{"E19: not by the word of a member that is not recorded", func(s *scene) { s.takeBack(1, 2); s.forget(0) }, "Wait ",
+		{"E19: not by the word of a member that is not recorded", func(s *scene) { s.lowerVersion(1, 2); s.forget(0) }, "Wait ",
 			"waiting for the server of the former member of a-0 to end"},
-		{"E19: not while no member of the former version answers", func(s *scene) { s.takeBack(0, 1, 2) }, "Block ",
+		{"E19: not while no member of the former version answers", func(s *scene) { s.lowerVersion(0, 1, 2) }, "Block ",
 			"no member answers that runs etcd 3.6, so whether the members can return to it is not known"},
-		{"a wait for a member says why the version stays", func(s *scene) { s.takeBack(1, 2); s.silence(0) }, "Wait ",
+		{"a wait for a member says why the version stays", func(s *scene) { s.lowerVersion(1, 2); s.silence(0) }, "Wait ",
 			"waiting for a-0; version: no member answers that runs etcd 3.6"},
-		{"so does a missing majority", func(s *scene) { s.takeBack(1, 2); s.outdateWithoutMajority(2); s.silence(0) }, "Block ",
+		{"so does a missing majority", func(s *scene) { s.lowerVersion(1, 2); s.outdateWithoutMajority(2); s.silence(0) }, "Block ",
 			"0 of 3 members answer and know a leader; without a majority etcd takes no writes; version: no member answers that runs etcd 3.6"},
-		{"not by two minor versions", func(s *scene) { s.takeBack(0, 1, 2); s.Wanted = Version{5, 35} }, "Block ",
+		{"not by two minor versions", func(s *scene) { s.lowerVersion(0, 1, 2); s.Wanted = Version{5, 35} }, "Block ",
 			"no member answers that runs etcd 3.5"},
-		{"not to a version that is not known", func(s *scene) { s.takeBack(2); s.WantedError = "this release knows no etcd 3.9" },
+		{"not to a version that is not known", func(s *scene) { s.lowerVersion(2); s.WantedError = "this release knows no etcd 3.9" },
 			"EvictPod a-1", ""},
 		{"E19: the backup before it goes first: the next attempt makes its own", func(s *scene) {
 			s.schedule(s.upgradeBackup())
 			s.Wanted = Version{6, 16}
-			s.takeBack(2)
+			s.lowerVersion(2)
 		}, "DeleteUpgradeBackup ", "the upgrade is taken back"},
 		{"that it is being deleted is enough", func(s *scene) {
 			b := s.upgradeBackup()
 			b.Deleting = true
 			s.schedule(b)
 			s.Wanted = Version{6, 16}
-			s.takeBack(2)
+			s.lowerVersion(2)
 		}, "SetVersion ", "3.6.16"},
 	} {
 		t.Run(c.name, c.test)
@@ -109,7 +109,7 @@ func TestWhatTheMembersHaveAgreedOnIsFollowed(t *testing.T) {
 			s.pull("before:6", 0, 1)
 		}, "Wait ", "waiting for a-0"},
 		{"a pod of the former version starts while the members have not agreed on the next", func(s *scene) {
-			s.takeBack(1, 2)
+			s.lowerVersion(1, 2)
 			s.Wanted = Version{7, 3}
 			s.replacePod(0)
 			s.pull("etcd:v3.6.16", 0)
@@ -131,7 +131,7 @@ func TestNoPodOfAnEarlierVersionIsPermittedToStart(t *testing.T) {
 	}{
 		{"E19: pods are made with the version that the members have agreed on by now", func(s *scene) { s.on(Version{7, 3}) }, false},
 		{"E19: pods are yet to be made with it", func(s *scene) { s.run(Version{7, 3}, "3.7", 1, 2); s.pull("etcd:v3.7.3", 1, 2) }, false},
-		{"the members have not agreed on it", func(s *scene) { s.takeBack(1, 2) }, true},
+		{"the members have not agreed on it", func(s *scene) { s.lowerVersion(1, 2) }, true},
 		{"the others run the same version", func(*scene) {}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

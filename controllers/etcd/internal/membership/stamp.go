@@ -31,6 +31,8 @@ type Stamp struct {
 	Membership    databasev1alpha1.EtcdMembership `json:"membership"`
 	TargetVersion string                          `json:"targetVersion,omitempty"`
 
+	// Login is who may log in: users whom somebody else has added are then left alone.
+	Login            *databasev1alpha1.EtcdLogin       `json:"login,omitempty"`
 	LastRecovery     *databasev1alpha1.EtcdRecovery    `json:"lastRecovery,omitempty"`
 	LastRestore      *databasev1alpha1.EtcdLastRestore `json:"lastRestore,omitempty"`
 	BegunRestoreUIDs []types.UID                       `json:"begunRestoreUIDs,omitempty"`
@@ -40,7 +42,7 @@ type Stamp struct {
 func (s Situation) Stamp() Stamp {
 	record := s.Status.Membership.DeepCopy()
 	stamp := Stamp{Unsettled: record.ClusterID == "" || record.Restore != nil || s.recovery() != "",
-		TargetVersion: s.Status.TargetVersion, LastRecovery: s.Status.LastRecovery, LastRestore: s.Status.LastRestore,
+		TargetVersion: s.Status.TargetVersion, Login: s.Status.Login, LastRecovery: s.Status.LastRecovery, LastRestore: s.Status.LastRestore,
 		BegunRestoreUIDs: s.Status.BegunRestoreUIDs}
 	record.FormerDataIDs, record.NamesAllData, record.Restore = nil, false, nil
 	stamp.Membership = *record
