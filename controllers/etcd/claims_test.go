@@ -25,8 +25,8 @@ import (
 
 // volumeClaim is the claim of a member of EtcdCluster a.
 func volumeClaim(pod string, edits ...func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
-	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data-" + pod, UID: types.UID("claim-" + pod),
-		Labels: parts.Labels(config.AppName, "a"), Annotations: map[string]string{config.AnnotationData: "t"}}}
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data-" + pod,
+		UID: types.UID("claim-" + pod), Labels: parts.Labels(config.AppName, "a"), Annotations: map[string]string{config.AnnotationData: "t"}}}
 	for _, edit := range edits {
 		edit(claim)
 	}
@@ -104,7 +104,9 @@ func TestClaimsAreStampedOnce(t *testing.T) {
 		{"it is being deleted", volumeClaim("a-0", goes), volumeClaim("a-0", goes), 0, false},
 		{"it is being deleted, and the cache is older", volumeClaim("a-0"), volumeClaim("a-0", goes), 0, false},
 		{"it is gone", volumeClaim("a-0"), nil, 0, false},
-		{"it is another one by now", volumeClaim("a-0"), volumeClaim("a-0", func(claim *corev1.PersistentVolumeClaim) { claim.UID = "next" }), 0, true},
+		{"it is another one by now", volumeClaim("a-0"), volumeClaim("a-0", func(claim *corev1.PersistentVolumeClaim) {
+			claim.UID = "next"
+		}), 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			writes, api := 0, fake.NewClientBuilder()

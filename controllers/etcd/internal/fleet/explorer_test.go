@@ -158,8 +158,9 @@ func (m *model) checkAfter(before *model) error {
 func (m *model) isFault(before *model) bool {
 	// A single member that no budget keeps can be drained.
 	isDrained := m.Drains != before.Drains && len(before.Raft) == 1
-	return m.Faults != before.Faults || m.Deletions != before.Deletions || m.formerPods() != before.formerPods() || m.Kills != before.Kills || m.Meddles != before.Meddles || m.PutBacks != before.PutBacks || isDrained ||
-		m.isReplacing()
+	isDeleted := m.Deletions != before.Deletions || m.formerPods() != before.formerPods()
+	return m.Faults != before.Faults || m.Kills != before.Kills || isDeleted || m.Meddles != before.Meddles ||
+		m.PutBacks != before.PutBacks || isDrained || m.isReplacing()
 }
 
 // ofAllActions is a model to which everything can happen.

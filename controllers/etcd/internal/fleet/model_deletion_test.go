@@ -27,8 +27,8 @@ type modelClaims struct {
 func deleting(m *model) *model {
 	m.IsStamping, m.Deletions = true, 1
 	if record := m.Status.Membership; record != nil {
-		for _, one := range record.Members {
-			m.Marks[ordinalOf(one.Name)] = record.Token
+		for _, member := range record.Members {
+			m.Marks[ordinalOf(member.Name)] = record.Token
 		}
 	}
 	if m.Saved != nil {
@@ -103,9 +103,9 @@ func (m *model) formerPods() int {
 }
 
 // isUnknown reports whether a pod is one of a deleted object that the record does not name.
-func (p modelPod) isUnknown(record *databasev1alpha1.EtcdRecordedMember) bool {
-	permit, _ := membership.ParsePermit(p.Permit)
-	return p.Former && (record == nil || permit.Data != record.DataID || permit.Pod != p.UID)
+func (m modelPod) isUnknown(record *databasev1alpha1.EtcdRecordedMember) bool {
+	permit, _ := membership.ParsePermit(m.Permit)
+	return m.Former && (record == nil || permit.Data != record.DataID || permit.Pod != m.UID)
 }
 
 // mark notes on a claim that a member starts on its volume.

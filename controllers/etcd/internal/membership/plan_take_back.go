@@ -36,25 +36,32 @@ func (s Situation) takeBack() (Step, bool) {
 	if why != "" {
 		return s.blockOnFormerData(why), true
 	}
-	version, _ := ParseVersion(stamp.TargetVersion) // FormerRecord has read it
-	switch {
-	case s.imageToContinue(version) == "":
-		return s.blockOnFormerData(fmt.Sprintf("this release of the operator has no image of etcd %s, which it ran", version)), true
-	case !s.HasStorage:
-		return s.blockOnFormerData("spec.storage is not set, so no member would have its volume"), true
-	case stamp.Login != nil && stamp.Login.Required && !s.RequiresLogin:
-		return s.blockOnFormerData("its members require a login, and spec.auth is not set: to continue with the volumes, delete this object, and " +
-			"create it again with auth"), true
-	case s.FromBackup:
-		return s.blockOnFormerData("spec.bootstrap asks for a backup instead: to continue with the volumes, delete this object, and create it " +
-			"again without bootstrap"), true
-	case s.Request != nil:
-		return s.blockOnFormerData("an EtcdRestore asks for a backup instead: to continue with the volumes, delete the EtcdRestore"), true
+	if why := s.refuseSpec(stamp); why != "" {
+		return s.blockOnFormerData(why), true
 	}
 	if next, ok := s.blockOnSpec(); ok {
 		return next, true
 	}
 	return Step{Do: TakeBack}, true
+}
+
+// refuseSpec returns why this object cannot continue from a record; empty if it can.
+func (s Situation) refuseSpec(stamp Stamp) string {
+	const again = ": to continue with the volumes, delete this object, and create it again "
+	version, _ := ParseVersion(stamp.TargetVersion) // FormerRecord has read it
+	switch {
+	case s.imageToContinue(version) == "":
+		return fmt.Sprintf("this release of the operator has no image of etcd %s, which it ran", version)
+	case !s.HasStorage:
+		return "spec.storage is not set" + again + "with storage"
+	case stamp.Login != nil && stamp.Login.Required && !s.RequiresLogin:
+		return "its members require a login, and spec.auth is not set" + again + "with auth"
+	case s.FromBackup:
+		return "spec.bootstrap asks for a backup instead" + again + "without bootstrap"
+	case s.Request != nil:
+		return "an EtcdRestore asks for a backup instead: to continue with the volumes, delete the EtcdRestore"
+	}
+	return ""
 }
 
 // blockOnFormerData asks a human while there is data that cannot be continued from.
@@ -73,16 +80,17 @@ func (s Situation) formerClaims() []Claim {
 // the members that it names have it on their own claims: with fewer, etcd could not be asked whether it is still true.
 func (s Situation) FormerRecord() (stamp Stamp, why string) {
 	stamped := map[string]Claim{} // with the latest revision, by member
+	last := s.LastStamped()
 	for _, claim := range s.Claims {
 		found, ok := claim.ReadStamp()
 		switch {
-		case !ok || claim.Goes || found.Revision() < stamp.Revision():
+		case !ok || found.Revision() < last:
 			continue
-		case found.Revision() > stamp.Revision():
-			stamp, stamped = found, map[string]Claim{}
+		case len(stamped) == 0:
+			stamp = found
 		case found.For("") != stamp.For(""):
 			return Stamp{}, fmt.Sprintf("the stamps on the claims contradict each other: %s has another record of revision %d than the rest",
-				claim.Name, found.Revision())
+				claim.Name, last)
 		}
 		stamped[claim.Member] = claim
 	}
@@ -99,13 +107,13 @@ func (s Situation) FormerRecord() (stamp Stamp, why string) {
 		for _, m := range missing {
 			names = append(names, m.Name)
 		}
-		return Stamp{}, fmt.Sprintf("the latest stamp, of revision %d, names %d voters, and is not on the own claims of %s, so the others are no "+
-			"majority", stamp.Revision(), len(voters), strings.Join(names, ", "))
+		return Stamp{}, fmt.Sprintf(
+			"the latest stamp, of revision %d, names %d voters, and is not on the own claims of %s, so the others are no majority", stamp.Revision(), len(voters), strings.Join(names, ", "))
 	}
 	return stamp, ""
 }
 
-// refuseStamp returns why no cluster can be continued from the latest stamp, whoever has it.
+// refuseStamp returns why no cluster can be continued from the latest stamp; empty if nothing is wrong with it.
 func (s Situation) refuseStamp(stamp Stamp) string {
 	switch others := s.claimsOfOthers(stamp); {
 	case stamp.Revision() == 0:
@@ -113,7 +121,8 @@ func (s Situation) refuseStamp(stamp Stamp) string {
 	case stamp.Unsettled || stamp.Membership.ClusterID == "":
 		return "by the stamps on the claims, that cluster was being formed, restored or recovered"
 	case len(others) > 0:
-		return fmt.Sprintf("the claims have data of several clusters: that of %s is of another one than the latest stamp names", namesOfClaims(others))
+		return fmt.Sprintf("the claims have data of several clusters: that of %s is of another one than the latest stamp names",
+			namesOfClaims(others))
 	}
 	for _, m := range stamp.Membership.Members {
 		if m.Name != s.MemberName(Ordinal(m.Name)) {
@@ -168,7 +177,8 @@ func (s Situation) TakenBack(stamp Stamp) databasev1alpha1.EtcdClusterStatus {
 	}
 	version, _ := ParseVersion(stamp.TargetVersion) // FormerRecord has read it
 	status.Membership, status.TargetVersion, status.TargetImage = record, stamp.TargetVersion, s.imageToContinue(version)
-	status.Login, status.LastRecovery, status.LastRestore, status.BegunRestoreUIDs = stamp.Login, stamp.LastRecovery, stamp.LastRestore, stamp.BegunRestoreUIDs
+	status.Login, status.LastRecovery = stamp.Login, stamp.LastRecovery
+	status.LastRestore, status.BegunRestoreUIDs = stamp.LastRestore, stamp.BegunRestoreUIDs
 	return status
 }
 

@@ -94,6 +94,11 @@ func TestVolumesAreTakenBack(t *testing.T) {
 		{"a claim has the latest revision, and is no majority", nil, func(a *applied) { a.stampAt(8, unchanged, 2) }, Block, "revision 8"},
 		{"one claim was not stamped with the latest revision", nil, func(a *applied) { a.stampAt(6, unchanged, 2) }, TakeBack, ""},
 		{"two records have the same revision", nil, func(a *applied) { a.stampAt(7, only(0, 1), 2) }, Block, "contradict each other"},
+		{"two earlier records have the same revision", nil, func(a *applied) {
+			a.stampAt(6, only(0), 0)
+			a.stampAt(6, only(1), 1)
+			a.stampAt(9, only(2), 2)
+		}, TakeBack, ""},
 		{"the claim of a removed member has an earlier record, in which it is one of three", nil, func(a *applied) {
 			a.stampAt(9, only(0, 1), 0, 1)
 		}, TakeBack, ""},
@@ -171,7 +176,7 @@ func TestWhatIsTakenBack(t *testing.T) {
 		record.Members[1].StartedBy, record.Members[1].Ran = "", false
 		record.Members[2].Joined, record.Members[2].Ran = true, false
 		s.Status.TargetImage = "forged"
-		s.Status.BegunRestoreUIDs = []types.UID{"begun"}
+		s.Status.BegunRestoreUIDs = []types.UID{"r"}
 		s.Status.Login = &databasev1alpha1.EtcdLogin{Required: true, User: "application-b"}
 		s.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{Member: "a-0"}
 		s.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "last"}
@@ -246,8 +251,9 @@ func TestStampsThatAreDue(t *testing.T) {
 				a.Claims[i].Stamp = ""
 			}
 		}, false, false},
-		{"the cluster is formed again in the place of another", func(a *applied) { a.before.Status.Membership.ClusterID = ""; a.before.Status.Membership.Revision = 8 },
-			true, false},
+		{"the cluster is formed again in the place of another", func(a *applied) {
+			a.before.Status.Membership.ClusterID, a.before.Status.Membership.Revision = "", 8
+		}, true, false},
 		{"there is no storage", func(a *applied) { a.before.HasStorage = false; a.Claims[1].Stamp = "" }, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ type Claim struct {
 }
 
 // Stamp is what is written on the claims, so that it outlives the object: the record, and what else is needed to continue from it.
-// Whoever may change a claim may forge it. So it has nothing by which data is deleted, or an image is chosen.
+// A user who may change a claim can forge it. So it has nothing by which data is deleted, or an image is chosen.
 type Stamp struct {
 	// ClaimUID is the claim that it was written on: one that was copied from there is another volume.
 	ClaimUID types.UID `json:"claimUID"`
@@ -76,7 +76,8 @@ func isWellFormed(record databasev1alpha1.EtcdMembership) bool {
 	for _, m := range record.Members {
 		ordinal := Ordinal(m.Name)
 		_, err := ParseID(m.ID)
-		if ordinal < 0 || ordinal >= MaxSize || names[m.Name] || m.DataID == "" || strings.ContainsAny(m.DataID, "/.") || m.ID != "" && err != nil {
+		isNamed := ordinal >= 0 && ordinal < MaxSize && !names[m.Name] && (m.ID == "" || err == nil)
+		if !isNamed || m.DataID == "" || strings.ContainsAny(m.DataID, "/.") {
 			return false
 		}
 		names[m.Name] = true
