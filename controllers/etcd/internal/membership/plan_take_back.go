@@ -108,7 +108,8 @@ func (s Situation) FormerRecord() (stamp Stamp, why string) {
 			names = append(names, m.Name)
 		}
 		return Stamp{}, fmt.Sprintf(
-			"the latest stamp, of revision %d, names %d voters, and is not on the own claims of %s, so the others are no majority", stamp.Revision(), len(voters), strings.Join(names, ", "))
+			"the latest stamp, of revision %d, names %d voters, and is not on the own claims of %s, so the others are no majority",
+			stamp.Revision(), len(voters), strings.Join(names, ", "))
 	}
 	return stamp, ""
 }
