@@ -2,10 +2,12 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -173,6 +175,39 @@ func TestPodsOfADeletedObject(t *testing.T) {
 		if got := o.observe(t.Context()).FormerPods; (len(got) > 0) == recorded {
 			t.Errorf("recorded: %t, and %v are former", recorded, got)
 		}
+	}
+}
+
+// What could not be taken back leaves no record, and children that are made without one would be in the way of those with it.
+func TestAPassThatTakesNothingBackWritesNothing(t *testing.T) {
+	refusal := errors.New("refused")
+	for _, c := range []struct {
+		name   string
+		claims []ctrlclient.Object
+		list   error
+		failed error
+	}{
+		{"the claims cannot be read", nil, refusal, refusal},
+		{"the claims are gone", nil, nil, nil},
+		{"the claims are others", []ctrlclient.Object{volumeClaim("a-0")}, nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api := fake.NewClientBuilder().WithObjects(c.claims...).WithInterceptorFuncs(interceptor.Funcs{List: func(ctx context.Context,
+				from ctrlclient.WithWatch, list ctrlclient.ObjectList, opts ...ctrlclient.ListOption) error {
+				if c.list != nil {
+					return c.list
+				}
+				return from.List(ctx, list, opts...)
+			}}).Build()
+			e := builders.EtcdCluster("a").In("default").Storage("1Gi").Build()
+			a := effectsOn(api, e)
+			a.in.set = &appsv1.StatefulSet{}
+			p := &pass{object: a.object, effects: a, fleet: &fleet.Fleet{Cluster: e, Effects: a}, step: membership.Step{Do: membership.TakeBack}}
+			err := p.act(logr.NewContext(t.Context(), logr.Discard()))
+			if err != nil || !p.readsOnly || !errors.Is(p.failed, c.failed) || e.Status.Membership != nil {
+				t.Errorf("%v, %v: %s, and it only reads: %t", err, p.failed, p.step, p.readsOnly)
+			}
+		})
 	}
 }
 
