@@ -462,7 +462,7 @@ var clientCertificates = []mutant{
 		"cmp.Or(m.View.Quota, m.Pod.Quota)", "m.View.Quota",
 		"TestAQuotaWithoutRoomReplacesNoPod/no pod of etcd 3.5 is replaced by one whose quota is below the data"},
 	{"members are judged by the quota of the next pods", "../etcd/internal/membership/plan_alarms.go",
-		"{ return cmp.Or(m.quota(), s.Quota) }", "{ return min(s.Quota, cmp.Or(m.quota(), s.Quota)) }",
+		"cmp.Or(m.quota(), s.Quota)", "min(s.Quota, cmp.Or(m.quota(), s.Quota))",
 		"TestAlarms/E9: a smaller quota that is asked for does not hold the alarm"},
 	{"an upgrade brings pods another quota", "../etcd/internal/children/node_disk.go",
 		"in.Cluster.Spec.Storage == nil && in.Defaults == parts.FormerDefaults", "false",

@@ -60,8 +60,8 @@ type Effects interface {
 var ErrPodChanged = errors.New("the pod has changed since the operator looked at it: looking again")
 
 // ErrClaimGoes says that data would go with a pod, which the cache is yet to show.
-var ErrClaimGoes = errors.New("the PersistentVolumeClaim of the pod is being deleted, or is not the one that the operator has seen, and no " +
-	"other member is known to have its data: the pod stays")
+var ErrClaimGoes = errors.New("the PersistentVolumeClaim of the pod is being deleted, or is not the one that the operator has seen, " +
+	"and no other member is known to have its data: the pod stays")
 
 // ErrNoDisruptionAllowed says that the PodDisruptionBudget allows no disruption now.
 var ErrNoDisruptionAllowed = errors.New("the PodDisruptionBudget spares no pod yet")
