@@ -178,7 +178,7 @@ func TestPodsOfADeletedObject(t *testing.T) {
 	}
 }
 
-// What could not be taken back leaves no record, and children that are made without one would be in the way of those with it.
+// What could not be taken back leaves no record, and children that are made without one would block those with it.
 func TestAPassThatTakesNothingBackWritesNothing(t *testing.T) {
 	refusal := errors.New("refused")
 	for _, c := range []struct {
