@@ -103,7 +103,7 @@ test-units: test-programs
 	go -C hack/cluster test ./...
 
 searches: ## Search the models of Redis and EtcdCluster, Activity's crashes and the backups' walks in full; test-units has the start of each.
-	FULL=1 go test -timeout 30m ./controllers/redis/internal/fleet ./controllers/etcd/internal/fleet ./controllers/activity ./controllers/backup \
+	FULL=1 go test -timeout 60m ./controllers/redis/internal/fleet ./controllers/etcd/internal/fleet ./controllers/activity ./controllers/backup \
 	  -run '^(TestEveryOrder|TestNoConfirmedWriteIsLost|TestNoOneIsLockedOut|TestCrash|TestWalks)'
 
 test-integration: test-programs
