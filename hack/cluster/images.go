@@ -115,6 +115,18 @@ func samplesArchive(l layout) (string, error) {
 	return cachedArchive(l, "samples", all.Bytes()), nil
 }
 
+// archiveSamples makes the archive of the samples unless it is in the cache.
+func archiveSamples(ctx context.Context, l layout) error {
+	archive, err := samplesArchive(l)
+	if err != nil {
+		return err
+	}
+	if _, err := readDigests(archive); err == nil {
+		return nil
+	}
+	return makeSamples(ctx, l, archive)
+}
+
 func makeSamples(ctx context.Context, l layout, archive string) error {
 	dir := l.state("rootfs")
 	if err := debootstrap(ctx, dir); err != nil {

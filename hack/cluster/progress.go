@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -26,6 +27,22 @@ func runSteps(ctx context.Context, steps []step) error {
 		fmt.Fprintf(os.Stderr, "%8.2fs  %s\n", time.Since(start).Seconds(), s.name)
 	}
 	return nil
+}
+
+// together runs all at once, and returns once all have ended. The first failure, which it returns, ends the others.
+func together(ctx context.Context, all ...func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	for _, do := range all {
+		running.Go(func() {
+			if err := do(ctx); err != nil {
+				cancel(err) // the first one stays
+			}
+		})
+	}
+	running.Wait()
+	return context.Cause(ctx)
 }
 
 // note adds a line below the step that is running.

@@ -32,7 +32,7 @@ func debootstrap(ctx context.Context, dir string) error {
 	if err := removeRootfs(ctx, dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil { // as prepare makes it, which comes later
 		return err
 	}
 	note("installing Debian %s with %s for the sample images", suite, packages)

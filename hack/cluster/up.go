@@ -18,7 +18,11 @@ func up(ctx context.Context, l layout) error {
 	err = runSteps(ctx, []step{
 		{"claim this machine", l.claim},
 		{"Debian packages", ensurePackages},
-		{"binaries", func(ctx context.Context) error { return buildAll(ctx, l) }},
+		{"binaries and sample images", func(ctx context.Context) error {
+			return together(ctx, // compilers keep all cores busy, debootstrap mostly waits
+				func(ctx context.Context) error { return buildAll(ctx, l) },
+				func(ctx context.Context) error { return archiveSamples(ctx, l) })
+		}},
 		{"this program", func(context.Context) error { return installSelf(l) }},
 		{"folders, keys and settings", func(ctx context.Context) error { return prepareState(ctx, l) }},
 		{"cgroups", makeCgroups},
@@ -33,7 +37,7 @@ func up(ctx context.Context, l layout) error {
 	if err != nil {
 		return err
 	}
-	steps := []step{{"sample images", func(ctx context.Context) error { return ensureImages(ctx, l) }}}
+	steps := []step{{"images", func(ctx context.Context) error { return ensureImages(ctx, l) }}}
 	for _, p := range apiParts(l, a) {
 		steps = append(steps, step{p.name, func(ctx context.Context) error { return p.ensure(ctx, l) }})
 		if p.name == "kube-apiserver" {
