@@ -77,7 +77,7 @@ var _ = Describe("Activity, once", Label(faults), func() {
 		Expect(w.says(ctx)).To(ConsistOf(journal))
 		p.kill()
 		AddReportEntry(fmt.Sprintf("%d commands, %d kills -9, %d finished before the last", runs, killed, before))
-	}, SpecTimeout(limit))
+	}, longest, SpecTimeout(limit))
 
 	It("runs nothing twice when a stopped leader wakes", Serial, func(ctx SpecContext) {
 		w := newWitness(ctx)

@@ -83,7 +83,7 @@ func knockAt(ctx context.Context, e *databasev1alpha1.EtcdCluster) func() (refus
 	return func() (int, int) { stop(); <-ended; return refused, let }
 }
 
-var _ = Describe("What is behind certificates is backed up, and a new one of another authority starts with it:", func() {
+var _ = Describe("What is behind certificates is backed up, and a new one of another authority starts with it:", longest, func() {
 	It("an etcd 3.5 that asks for a login, and one of 3.6", Label(faults), func(ctx SpecContext) {
 		Expect(cluster.Provide(ctx, "etcd-images")).To(Succeed())
 		claim(ctx, "backups")

@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-var _ = Describe("An EtcdCluster on its nodes' disks", func() {
+var _ = Describe("An EtcdCluster on its nodes' disks", longest, func() {
 	It("is full before its pods are evicted, and accepts writes again", func(ctx SpecContext) {
 		e := builders.EtcdCluster("bounded").Size(3).Quota("1Gi").With(func(s *databasev1alpha1.EtcdClusterSpec) {
 			s.Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("640Mi")}
