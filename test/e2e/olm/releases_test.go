@@ -16,27 +16,17 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
 )
 
-// loaded is a release whose image is where the cluster finds it.
-func loaded(ctx context.Context, of func(root string) (olm.Release, error)) olm.Release {
+// loaded is a release whose image is where the cluster finds it, and its manager.
+func loaded(ctx context.Context, of func(root string) (olm.Release, error)) (r olm.Release, manager string) {
 	GinkgoHelper()
 	root, err := cluster.Root()
 	Expect(err).NotTo(HaveOccurred())
-	r, err := of(root)
+	r, err = of(root)
 	Expect(err).NotTo(HaveOccurred())
-	manager, err := r.Build(ctx, root, GinkgoT().TempDir())
+	manager, err = r.Build(ctx, root, GinkgoT().TempDir())
 	Expect(err).NotTo(HaveOccurred())
 	Expect(r.Load(ctx, root, manager)).To(Succeed())
-	return r
-}
-
-// manager of this tree.
-func manager(ctx context.Context) string {
-	GinkgoHelper()
-	root, err := cluster.Root()
-	Expect(err).NotTo(HaveOccurred())
-	manager, err := olm.Release{}.Build(ctx, root, GinkgoT().TempDir())
-	Expect(err).NotTo(HaveOccurred())
-	return manager
+	return r, manager
 }
 
 // next is the release after one, of the same content but for the manager.

@@ -44,7 +44,7 @@ var _ = Describe("OLM", Ordered, func() {
 	)
 
 	It("installs the last release from its catalog, and its objects serve", func(ctx SpecContext) {
-		first = loaded(ctx, olm.Previous)
+		first, _ = loaded(ctx, olm.Previous)
 		offer(ctx, first)
 		AddReportEntry("install", succeeds(ctx, first).String())
 	}, SpecTimeout(6*time.Minute))
@@ -52,7 +52,8 @@ var _ = Describe("OLM", Ordered, func() {
 	It("upgrades it under load, and no workload notices", func(ctx SpecContext) {
 		sufficient(func() { w = newWorkloads(ctx) })
 		before, epoch = w.pods(ctx), w.redis(ctx).Status.Epoch
-		second = loaded(ctx, olm.Current)
+		var manager string
+		second, manager = loaded(ctx, olm.Current)
 		offer(ctx, first, second)
 		AddReportEntry("upgrade", succeeds(ctx, second).String())
 		untouched(ctx)
@@ -60,7 +61,7 @@ var _ = Describe("OLM", Ordered, func() {
 		By("an upgrade while a switchover is stuck")
 		var letGo func(context.Context)
 		sufficient(func() { letGo = stuck(ctx) })
-		third := next(ctx, second, manager(ctx))
+		third := next(ctx, second, manager)
 		offer(ctx, first, second, third)
 		Eventually(held).WithContext(ctx).WithArguments(third).Should(Succeed())
 		untouched(ctx, func() error { return held(ctx, third) })
