@@ -27,7 +27,7 @@ func (d *demo) runBundle(ctx context.Context) error {
 		return err
 	}
 	// Not busybox itself, by another name: containerd would lose sight of the first.
-	shell := images.Address + "/" + olmImage
+	shell := images.Address + "/" + olm.Image
 	_, before, err := d.publish(ctx, images, olm.Previous)
 	if err != nil {
 		return err

@@ -12,9 +12,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/registry"
 )
 
-// olmImage holds OLM, within the registry.
-const olmImage = "olm:local"
-
 //go:embed manifests/olm.yaml
 var olmManifests string
 
@@ -42,7 +39,7 @@ func (d *demo) olmUp(ctx context.Context) error {
 	files[olm.HealthProbe] = filepath.Join(d.root, ".bin", "grpc-health-probe")
 	// The label and the folder make a catalog of it, which is empty so far.
 	files["configs/"] = ""
-	image, err := images.Push(ctx, registry.Image{Name: olmImage, Files: files,
+	image, err := images.Push(ctx, registry.Image{Name: olm.Image, Files: files,
 		Settings: []string{"--user", "1001", "--label", olm.CatalogLabel}})
 	if err != nil {
 		return err

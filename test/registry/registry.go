@@ -5,6 +5,7 @@ package registry
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -18,8 +19,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 )
 
-// base is the image that all stand on: a shell.
-const base = "library/busybox:1.37"
+// shell is the image that all stand on at last.
+const shell = "library/busybox:1.37"
 
 // Registry is where the cluster's nodes pull images from.
 type Registry struct {
@@ -30,10 +31,12 @@ type Registry struct {
 	root      string
 }
 
-// Image is a shell, and files on top of it.
+// Image is another one, and files on top of it.
 type Image struct {
 	// Name within the registry, with a tag.
 	Name string
+	// Base is the name of the other one within the registry, with a tag. A shell by default.
+	Base string
 	// Files, from their places in the image to those on this machine. A name that ends
 	// with a slash is an empty folder's.
 	Files map[string]string
@@ -76,7 +79,8 @@ func (r Registry) Push(ctx context.Context, i Image) (string, error) {
 		return "", err
 	}
 	name := r.Address + "/" + i.Name
-	if _, err := r.run(ctx, "crane", "append", "--base", r.Address+"/"+base, "--new_layer", layer.Name(), "--new_tag", name); err != nil {
+	if _, err := r.run(ctx, "crane", "append", "--base", r.Address+"/"+cmp.Or(i.Base, shell), "--new_layer", layer.Name(), "--new_tag",
+		name); err != nil {
 		return "", err
 	}
 	return r.run(ctx, "crane", append([]string{"mutate", name, "--tag", name}, i.Settings...)...)
