@@ -91,7 +91,7 @@ func patterns(mutants []mutant) string {
 
 // run the tests of one directory with these mutants, and give what they print.
 func run(program, dir, pattern string, mutants ...string) string {
-	test := exec.Command(program, "-test.v", "-test.short", "-test.timeout=5m", "-test.run", pattern)
+	test := exec.Command(program, "-test.v", "-test.short", "-test.timeout=15m", "-test.run", pattern)
 	test.Dir = filepath.Join(root, controller, dir)
 	test.Env = append(os.Environ(), "FULL=1", choice+"="+strings.Join(mutants, "\n"))
 	output, _ := test.CombinedOutput() // which shows all
