@@ -77,7 +77,7 @@ var diskSpace = []mutant{
 		"s.shrinksBelowQuota(m) || !m.DefragmentedLately &&", "!m.DefragmentedLately && s.shrinksBelowQuota(m) || !m.DefragmentedLately &&",
 		"TestAlarms/E9: a member comes again within the hour if that ends the alarm"},
 	{"a defragmentation that fails is forgotten", "../etcd/internal/fleet/act_maintain.go",
-		"if !errors.Is(err, wire.ErrBusy) {", "if err == nil {",
+		"if errors.Is(err, wire.ErrBusy) {", "if err != nil {",
 		"TestADefragmentationIsRememberedForAnHour"},
 	{"too many users are only logged", "../etcd/internal/membership/plan_access.go",
 		"case access.TooManyUsers:", "case access.TooManyUsers && access.IsOver:",
