@@ -24,7 +24,7 @@ func TestPermitsFollowTheLatestRecord(t *testing.T) {
 		}
 		m.Pods[0].Serves, m.Pods[0].Runs = false, false // so that it is given whatever is new
 		m.Status.Membership.Members[0].Ran = false
-		if _, err := runPass(0, false)(m); err != nil {
+		if _, err := runPass(0)(m); err != nil {
 			t.Fatal(err)
 		}
 		if m.isReplacing() {
@@ -48,7 +48,7 @@ func TestARecoverySavesWhatItContinuesFrom(t *testing.T) {
 		if _, err := allowRecovery(m); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := runPass(0, false)(m); err != nil {
+		if _, err := runPass(0)(m); err != nil {
 			t.Fatal(err)
 		}
 		if m.Status.LastRecovery != nil {

@@ -31,23 +31,26 @@ func (a action) happen(m *model) (happens bool, err error) {
 	return happens, err
 }
 
-// runPass runs one pass of the operator: it reads, plans, and acts by the shipped code, until it is killed at a call.
-func runPass(dieAt int, after bool) func(*model) (bool, error) {
+// runPass runs one pass of the operator: it reads, plans, and acts by the shipped code, until it is killed after a call; 0 is never.
+// A pass that is killed after its last call has done all of it, and one that is killed before a call leaves what one leaves that is
+// killed after the call before: neither is an event of its own.
+func runPass(dieAfter int) func(*model) (bool, error) {
 	return func(m *model) (bool, error) {
-		if dieAt > 0 {
-			if m.Crashes == 0 {
+		if dieAfter > 0 {
+			if m.Crashes == 0 || m.passCalls > 0 && dieAfter >= m.passCalls-1 {
 				return false, nil
 			}
 			m.Crashes--
 		}
 		e := m.object()
-		outside := &modelEffects{model: m, object: e, version: m.cachedObject().Version, dieAt: dieAt, after: after}
+		outside := &modelEffects{model: m, object: e, version: m.cachedObject().Version, dieAfter: dieAfter}
 		f := m.fleet(e, outside)
 		if m.Cache != nil {
 			outside.seen, outside.seenPods = &f.World, m.Cache.Pods
 		}
-		next := f.Situation().Plan()
-		return runStep(f, outside, next)
+		happened, err := runStep(f, outside, f.Situation().Plan())
+		m.passCalls = 1 + outside.calls
+		return happened, err
 	}
 }
 
@@ -69,7 +72,7 @@ func runStep(f *Fleet, outside *modelEffects, next membership.Step) (bool, error
 			return true, violated
 		}
 	}
-	if outside.dieAt > 0 && !errors.Is(err, errCrashed) {
+	if outside.dieAfter > 0 && !errors.Is(err, errCrashed) {
 		return false, nil // there was no such call
 	}
 	return true, nil
@@ -130,6 +133,7 @@ func allowRecovery(m *model) (bool, error) {
 	}
 	m.Humans--
 	m.Allowed = token
+	m.noteAllowed(next.Message)
 	return true, nil
 }
 
@@ -148,6 +152,7 @@ func actionsOf(m *model) []action {
 		{m.NodeReturns > 0, nodeActions},
 		{m.Lags > 0 || m.Cache != nil, cacheActions},
 		{m.Quota > 0, spaceActions},
+		{m.PowerFailures > 0, powerActions},
 		{slices.ContainsFunc(m.Volumes[:], modelData.isAnothers), foreignActions},
 		{m.Deletions > 0, deletionActions},
 		{m.PutBacks > 0, func() []action { return []action{{"the API server is put back to an earlier state", putBack}} }},
@@ -161,13 +166,12 @@ func actionsOf(m *model) []action {
 
 // generalActions are those that can happen to every model.
 func generalActions() []action {
-	list := []action{{"pass", runPass(0, false)},
+	list := []action{{"pass", runPass(0)},
 		{"write", func(m *model) (bool, error) { return m.Writes == m.Backup && !m.refusesWrites() && m.write(), nil }},
 
 		{"stop the operator", fallAsleep}, {"wake the operator", wake}, {"a human allows a recovery", allowRecovery}}
 	for call := 1; call <= 3; call++ {
-		list = append(list, action{fmt.Sprintf("pass, killed before call %d", call), runPass(call, false)},
-			action{fmt.Sprintf("pass, killed after call %d", call), runPass(call, true)})
+		list = append(list, action{fmt.Sprintf("pass, killed after call %d", call), runPass(call)})
 	}
 	for i := range membership.MaxSize {
 		list = append(list, setActions(i)...)
@@ -183,7 +187,7 @@ func setActions(i int) []action {
 			if m.Pods[i].UID != "" || i >= int(m.Replicas) || m.SetGone {
 				return false, nil
 			}
-			m.Pods[i].UID, m.Pods[i].Minor, m.Pods[i].Broken = fmt.Sprintf("p%d", m.newID()), m.Template, m.TemplateBroken
+			m.Pods[i].UID, m.Pods[i].Minor, m.Pods[i].Broken = m.newPodUID(i), m.Template, m.TemplateBroken
 			return true, nil
 		}},
 		{fmt.Sprintf("pod %d is taken away", i), func(m *model) (bool, error) {
@@ -212,6 +216,9 @@ func podActions(i int) []action {
 			if m.Faults == 0 || m.Pods[i].Runs || permit.Force == "" || permit.Data != m.Volumes[i].DataID {
 				return false, nil
 			}
+			if below, err := m.endsBelow(i, permit); below || err != nil {
+				return false, err
+			}
 			m.Faults--
 			return true, m.force(i, permit.Force)
 		}},
@@ -231,20 +238,24 @@ func podActions(i int) []action {
 			func(m *model) { m.removePod(i); m.dropClaim(i) }),
 		fault(fmt.Sprintf("volume %d is restored from an earlier snapshot, with a new pod", i), i, func(m *model) {
 			m.removePod(i)
-			m.Volumes[i].Writes, m.Volumes[i].Old, m.Claims[i] = 0, true, m.newID() // with the annotations of the former claim
+			m.Volumes[i].Writes, m.Volumes[i].Old = 0, true
+			m.Claims[i]++ // with the annotations of the former claim
 		}),
 	}
 }
 
-// fault is an event that the number of faults bounds.
+// fault is an event that the number of faults bounds, if it changes anything.
 func fault(name string, i int, do func(*model)) action {
 	return action{name, func(m *model) (bool, error) {
 		if m.Faults == 0 || m.Pods[i].UID == "" {
 			return false, nil
 		}
+		before := m.modelFacts
+		if do(m); m.modelFacts == before {
+			return false, nil
+		}
 		m.Faults--
 		m.Returns = m.Returns && m.Status.Membership != nil
-		do(m)
 		m.Held = min(m.Held, m.held()) // what no volume has is not lost by the operator
 		return true, nil
 	}}

@@ -1,9 +1,5 @@
 package fleet
 
-import (
-	"fmt"
-)
-
 // puttingBack returns a model whose API server may be put back once to what it has now.
 func puttingBack(m *model) *model {
 	m.Saved, m.PutBacks = m.clone(), 1
@@ -59,15 +55,40 @@ func (m *model) checkFresh() error {
 // forming is a cluster whose members may start, and have not met.
 func forming() *model {
 	m := newModel(3, true)
+	m.startForming()
+	return m
+}
+
+// startForming has the operator permit the members to start.
+func (m *model) startForming() {
 	for range 4 { // Form, and one pass for each member that starts
-		if _, err := runPass(0, false)(m); err != nil {
+		if _, err := runPass(0)(m); err != nil {
 			panic(err)
 		}
 		for i := range m.Replicas {
 			if m.Pods[i].UID == "" {
-				m.Pods[i].UID = fmt.Sprintf("p%d", m.newID())
+				m.Pods[i].UID = m.newPodUID(int(i))
 			}
 		}
 	}
+}
+
+// replacedSinceBackup is a cluster two of whose members have been replaced since the API server was backed up: the volumes of these are
+// lost when it is put back, and the record is one of a cluster that was not seen to form.
+func replacedSinceBackup() *model {
+	m := forming()
+	backup := m.clone()
+	for i := range 2 {
+		if err := m.settle(); err != nil {
+			panic(err)
+		}
+		m.write()
+		m.removePod(i)
+		m.dropClaim(i)
+	}
+	if err := m.settle(); err != nil {
+		panic(err)
+	}
+	m.Saved, m.PutBacks = backup, 1
 	return m
 }

@@ -133,7 +133,7 @@ func (m *modelEffects) ReadClaims(context.Context) ([]membership.Claim, error) {
 	return m.claims(), nil
 }
 
-// StampClaims stamps one claim after the other. An operator that is killed before this call has stamped the first one.
+// StampClaims stamps one claim after the other. An operator may be killed when it has stamped the first one.
 func (m *modelEffects) StampClaims(_ context.Context, stamp membership.Stamp) error {
 	var due []membership.Claim
 	for _, claim := range m.claims() {
@@ -149,13 +149,18 @@ func (m *modelEffects) StampClaims(_ context.Context, stamp membership.Stamp) er
 		return nil
 	}
 	write := func(claim membership.Claim) { m.Stamps[ordinalOf(claim.Member)] = stamp.For(claim.UID) }
-	if m.calls+1 == m.dieAt && !m.after {
-		write(due[0])
-	}
-	return m.call(func() error {
-		for _, claim := range due {
-			write(claim)
+	for _, some := range [][]membership.Claim{due[:1], due[1:]} {
+		if len(some) == 0 {
+			continue
 		}
-		return nil
-	})
+		if err := m.call(func() error {
+			for _, claim := range some {
+				write(claim)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

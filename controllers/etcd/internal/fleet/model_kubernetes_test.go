@@ -165,7 +165,8 @@ func (m *model) deleteClaim(i int) error {
 
 // dropClaim has a claim go with its data. The next pod gets another.
 func (m *model) dropClaim(i int) {
-	m.Volumes[i], m.Claims[i], m.Going[i] = modelData{}, m.newID(), false
+	m.Volumes[i], m.Going[i] = modelData{}, false
+	m.Claims[i]++
 	m.Marks[i], m.Stamps[i] = "", ""
 }
 
@@ -274,7 +275,7 @@ func deadWhileMistaken() *model {
 	m.Broken, m.TemplateBroken, m.NodeReturns = isUnschedulable, isUnschedulable, 1
 	m.removePod(1)
 	m.removePod(2)
-	m.Pods[1].UID, m.Pods[1].Broken = fmt.Sprintf("p%d", m.newID()), isUnschedulable
-	m.Pods[2].UID, m.Pods[2].Silent = fmt.Sprintf("p%d", m.newID()), true
+	m.Pods[1].UID, m.Pods[1].Broken = m.newPodUID(1), isUnschedulable
+	m.Pods[2].UID, m.Pods[2].Silent = m.newPodUID(2), true
 	return m
 }

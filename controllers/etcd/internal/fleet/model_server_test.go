@@ -19,7 +19,7 @@ import (
 
 var errCrashed = errors.New("the operator was killed")
 
-// modelEffects are a pass's effects on the model. The pass is killed at a call, before or after it is done.
+// modelEffects are a pass's effects on the model. The pass is killed after a call.
 type modelEffects struct {
 	*model
 	object  *databasev1alpha1.EtcdCluster
@@ -28,18 +28,14 @@ type modelEffects struct {
 	// seenPods are those that the sleeper saw.
 	seenPods [membership.MaxSize]modelPod
 	calls    int // so far
-	dieAt    int // the call that it does not survive; 0 for none
-	after    bool
+	dieAfter int // the call that it does not survive; 0 for none
 }
 
 // call does one call, unless the pass is killed at it.
 func (m *modelEffects) call(do func() error) error {
 	m.calls++
-	if m.calls == m.dieAt && !m.after {
-		return errCrashed
-	}
 	err := do()
-	if m.calls == m.dieAt {
+	if m.calls == m.dieAfter {
 		return errCrashed
 	}
 	return err
@@ -135,7 +131,7 @@ func (m *modelEffects) WritePermit(_ context.Context, name, permit string, claim
 
 // removePod takes a pod away, and without storage its data. A claim that was deleted goes with it.
 func (m *model) removePod(i int) {
-	m.Pods[i] = modelPod{}
+	m.Pods[i], m.Below[i] = modelPod{}, 0
 	if !m.Storage {
 		m.Volumes[i] = modelData{}
 	}
@@ -364,7 +360,7 @@ func (m *model) observedPod(ordinal int) membership.Pod {
 	p := m.Pods[ordinal]
 	pod := membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost, Foreign: p.Foreign,
 		Ready: p.Runs, HasRun: p.Ran, Stopped: p.Ran && !p.Runs && !p.Silent, NeverRan: !p.Ran && !p.Silent,
-		Fails: p.Broken != 0 && !p.Runs, ClaimGoes: m.Going[ordinal],
+		Fails: p.Broken != 0 && !p.Runs, ClaimGoes: m.Going[ordinal], RecoveredTo: int64(m.Below[ordinal]),
 		Outdated: p.Outdate || p.Minor != m.Template || p.Broken != m.TemplateBroken, Image: p.imageOf()}
 	if p.Broken == isUnschedulable {
 		pod.Address = ""

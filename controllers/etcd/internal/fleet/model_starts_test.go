@@ -1,5 +1,11 @@
 package fleet
 
+import (
+	"fmt"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+)
+
 // formed returns a cluster of so many members at rest, whose size is then changed.
 func formed(members, size int32, storage bool) *model {
 	m := newModel(members, storage)
@@ -54,5 +60,53 @@ func lostWhileForming() *model {
 	for i := range 2 {
 		m.Pods[i].Runs, m.Volumes[i] = false, modelData{}
 	}
+	return m
+}
+
+// wakingAmongThree is a cluster that has grown to three while an operator was stopped that is to delete the pod of the only member.
+func wakingAmongThree() *model {
+	m := outdatedAlone()
+	m.Crashes = 1
+	if happened, err := fallAsleep(m); !happened || err != nil || m.Asleep.Step.Do != membership.DeletePod {
+		panic(fmt.Sprintf("it does not delete the pod of the only member: %v %s", err, m))
+	}
+	asleep, all := m.Asleep, actionsOf(m)
+	m.Asleep, m.Size, m.Crashes = nil, 3, 0
+	for i := 0; m.voters() < 3; i++ {
+		if _, err := all[i%len(all)].happen(m); err != nil || i > 60*len(all) {
+			panic(fmt.Sprintf("it does not grow: %v %s", err, m))
+		}
+	}
+	m.Asleep, m.Drains = asleep, 1
+	return m
+}
+
+// voters are how many members vote.
+func (m *model) voters() int {
+	count := 0
+	for _, one := range m.Raft {
+		if !one.Learner {
+			count++
+		}
+	}
+	return count
+}
+
+// formedBehindCaches is a cluster without storage whose caches show pods that never ran and are outdated. They have met since.
+func formedBehindCaches() *model {
+	m := newModel(3, false)
+	m.startForming()
+	m.Broken, m.TemplateBroken = isUnschedulable, isUnschedulable
+	m.Lags = 1
+	if _, err := fallBehind(true)(m); err != nil {
+		panic(err)
+	}
+	for i := range m.Replicas {
+		if err := m.startServer(int(i)); err != nil {
+			panic(err)
+		}
+	}
+	m.openToClients()
+	m.write()
 	return m
 }

@@ -3,6 +3,7 @@ package fleet
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"strings"
 
@@ -27,6 +28,8 @@ type model struct {
 	Cache *modelCache `json:",omitempty"`
 	// Saved is what the API server may be put back to.
 	Saved *model `json:"-"`
+	// passCalls are one more than the calls of a complete pass from here on; 0 if none was played.
+	passCalls int
 	// violation is the promise that was broken on the way here.
 	violation error
 }
@@ -35,6 +38,7 @@ type model struct {
 type modelFacts struct {
 	modelKubernetes
 	modelSpace
+	modelPower
 	Size    int32
 	Storage bool
 	Version int // of the object: each save raises it
@@ -42,11 +46,12 @@ type modelFacts struct {
 	Replicas int32
 	Pods     [membership.MaxSize]modelPod // by ordinal; without a UID there is none
 	Volumes  [membership.MaxSize]modelData
-	Claims   [membership.MaxSize]int // of the volumes, by ordinal
+	Claims   [membership.MaxSize]int // of the volumes, by ordinal: how many there were before
 	Token    string                  // of the cluster that they form; an earlier one has no majority
 	Lead     uint64                  // the member to whom the lead was moved last
 	Writes   int                     // that were confirmed
-	IDs      int                     // that were given to members, data directories and pods
+	IDs      int                     // that were given to members and data directories
+	PodUIDs  [membership.MaxSize]int // that were given to pods, by ordinal
 	Crashes  int                     // of the operator that may yet come
 	Faults   int                     // that may yet come
 	Drains   int                     // of nodes that may yet come: each takes a pod, if the budget spares one
@@ -205,6 +210,13 @@ func asText(v any) string {
 
 func (m *model) newID() int { m.IDs++; return m.IDs }
 
+// newPodUID differs from those of earlier pods at the same ordinal. Those of others do not count, so that it is the same in whatever
+// order pods are made.
+func (m *model) newPodUID(i int) string {
+	m.PodUIDs[i]++
+	return fmt.Sprintf("p%d", m.PodUIDs[i])
+}
+
 func (m *model) spec() membership.Spec {
 	spec := membership.Spec{Name: "a", Namespace: "ns", Size: m.Size, HasStorage: m.Storage, AllowedRecovery: m.Allowed,
 		FromBackup: m.Bootstrap, Wanted: modelVersions[m.Wanted], DefaultImages: modelImages, Quota: int64(m.Quota) << 20}
@@ -302,13 +314,18 @@ func (m *model) startServer(i int) error {
 	if ready, err := m.prepare(i); !ready || err != nil {
 		return err
 	}
-	p.Runs, p.Ran, p.Lost, p.Foreign = true, true, "", ""
+	p.Ran, p.Lost, p.Foreign = true, "", ""
 	if permit.Force != "" {
+		if below, err := m.endsBelow(i, permit); below || err != nil {
+			return err
+		}
+		p.Runs = true
 		if err := m.force(i, permit.Force); err != nil {
 			return err
 		}
 		v.Forced, m.Recovered = permit.Force, permit.Force
 	}
+	p.Runs = true
 	if v.ID != 0 {
 		if one := m.raft(v.ID); one == nil && v.Token == m.Token { // it learns that it was removed, and ends
 			p.Runs = false
