@@ -84,8 +84,8 @@ func wakingAmongThree() *model {
 // voters are how many members vote.
 func (m *model) voters() int {
 	count := 0
-	for _, one := range m.Raft {
-		if !one.Learner {
+	for _, member := range m.Raft {
+		if !member.Learner {
 			count++
 		}
 	}
