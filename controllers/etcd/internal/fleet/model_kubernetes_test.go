@@ -249,6 +249,12 @@ func (m *model) isStuckOnClaim() bool {
 	return len(m.Raft) == 1 && m.Going[ordinalOf(m.Raft[0].Name)]
 }
 
+// isSurvivorGoing reports whether a recovery is recorded, and the claim of the member that it continues from is being deleted: a human
+// must save the data.
+func (m *model) isSurvivorGoing() bool {
+	return m.isRecovering() && m.Going[ordinalOf(m.Status.Membership.Change.Name)]
+}
+
 // meddled returns a model in which somebody may change children up to that often.
 func meddled(m *model, times int) *model {
 	m.Meddles = times

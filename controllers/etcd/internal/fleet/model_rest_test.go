@@ -122,7 +122,7 @@ func (m *model) canHeal() bool {
 	}
 	isAwake := m.Asleep == nil // one that wakes may record what it saw run, and what has lost its data since
 	isNotFormed := isAwake && m.Status.Membership != nil && m.Status.Membership.ClusterID == ""
-	isHelped := isAwake && m.canRestore() || m.held() > 0 && (m.Humans > 0 || m.isRecovering())
+	isHelped := isAwake && m.canRestore() || m.held() > 0 && (m.Humans > 0 || m.isRecovering()) && !m.isSurvivorGoing()
 	return m.hasMajority() && !m.isStuckWithoutMemory() && !m.isStuckOnClaim() || isHelped || isNotFormed && m.held() == 0
 }
 
