@@ -69,6 +69,7 @@ func applyAgain(m *model) (bool, error) {
 	if slices.Contains(m.Status.BegunRestoreUIDs, types.UID(m.Request)) {
 		m.Request = "" // its own status says that it has started
 	}
+	m.Returns = m.Returns && m.Request == "" // else a human is asked which data is wanted
 	m.setStatus(&databasev1alpha1.EtcdClusterStatus{})
 	m.Version++ // that of another object
 	m.Allowed, m.Budget, m.SetGone, m.Replicas, m.Template, m.TemplateBroken, m.Upgrade = "", noBudget, false, 0, 0, 0, modelBackup{}
