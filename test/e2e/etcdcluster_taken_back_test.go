@@ -5,8 +5,10 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
@@ -22,17 +24,16 @@ var _ = Describe("EtcdCluster that is deleted by mistake", func() {
 		e := manifest()
 		create(ctx, e)
 		eventuallyReady(ctx, e)
-		login := func() (user, password string) {
-			binding := secretOf(ctx, "mistake-binding")
-			return string(binding.Data["username"]), string(binding.Data["password"])
+		login := func(g Gomega) *clientv3.Client { // the binding follows once its user is let in
+			binding := &corev1.Secret{}
+			g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "mistake-binding"}, binding)).To(Succeed())
+			etcd, err := dialEtcdAs(e, string(binding.Data["username"]), string(binding.Data["password"]))
+			g.Expect(err).NotTo(HaveOccurred())
+			return etcd
 		}
-		Eventually(func(ctx context.Context) error {
-			user, password := login()
-			etcd, err := dialEtcdAs(e, user, password)
-			if err == nil {
-				_, err = etcd.Put(ctx, "greeting", "hello")
-			}
-			return err
+		Eventually(func(g Gomega, ctx context.Context) {
+			_, err := login(g).Put(ctx, "greeting", "hello")
+			g.Expect(err).NotTo(HaveOccurred())
 		}).WithContext(ctx).Should(Succeed())
 		before := e.Status.Membership
 
@@ -47,10 +48,7 @@ var _ = Describe("EtcdCluster that is deleted by mistake", func() {
 			Expect(member.DataID).To(Equal(before.Members[i].DataID), member.Name)
 		}
 		Eventually(func(g Gomega, ctx context.Context) {
-			user, password := login()
-			etcd, err := dialEtcdAs(e, user, password)
-			g.Expect(err).NotTo(HaveOccurred())
-			found, err := etcd.Get(ctx, "greeting")
+			found, err := login(g).Get(ctx, "greeting")
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(found.Kvs).To(HaveLen(1))
 			g.Expect(string(found.Kvs[0].Value)).To(Equal("hello"))
