@@ -52,7 +52,7 @@ var memberships = []mutant{
 		"TestWhatIsTakenBack"},
 	{"a member of a former object that had not started may start without data", "../etcd/internal/membership/plan_take_back.go",
 		"m.StartedBy = startedBefore", "_ = startedBefore",
-		"TestWhatIsTakenBack"},
+		"TestNoMemberThatIsTakenBackStartsWithoutItsData"},
 	{"a member is removed before the claims show it", "../etcd/internal/fleet/act_members.go",
 		"if err := f.stampClaims(ctx); err != nil {", "if err := ctx.Err(); err != nil {",
 		"TestTheClaimsAreStampedFirst/a member is removed once the claims show that it leaves"},

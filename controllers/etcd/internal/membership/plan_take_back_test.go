@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -168,9 +169,9 @@ func TestVolumesAreTakenBack(t *testing.T) {
 	}
 }
 
-// A forged stamp must not have data deleted, data started without, or an image run.
-func TestWhatIsTakenBack(t *testing.T) {
-	a := newApplied(func(s *scene) {
+// newForged is an object whose former one had a member that was yet to start, a learner, and more than a stamp may have.
+func newForged() *applied {
+	return newApplied(func(s *scene) {
 		record := s.Status.Membership
 		record.FormerDataIDs, record.KeptDataIDs, record.NamesAllData = []string{"gone"}, []string{"kept"}, true
 		record.Members[1].StartedBy, record.Members[1].Ran = "", false
@@ -181,25 +182,46 @@ func TestWhatIsTakenBack(t *testing.T) {
 		s.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{Member: "a-0"}
 		s.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "last"}
 	})
-	stamp, why := a.FormerRecord()
-	if why != "" || strings.Contains(stamp.For("c"), "gone") || strings.Contains(stamp.For("c"), "forged") {
-		t.Fatalf("%s: %s", why, stamp.For("c"))
-	}
+}
+
+// forge adds to a stamp what no operator writes there.
+func forge(stamp Stamp) Stamp {
 	stamp.Membership.FormerDataIDs, stamp.Membership.NamesAllData = []string{"d0"}, true
 	stamp.Membership.Restore = &databasev1alpha1.EtcdMembershipRestore{}
-	status := a.TakenBack(stamp)
-	record := status.Membership
-	if len(record.FormerDataIDs) > 0 || record.Restore != nil || record.NamesAllData || len(record.KeptDataIDs) != 1 ||
-		status.TargetImage != "etcd:v3.6.16" || status.TargetVersion != "3.6.16" || len(status.BegunRestoreUIDs) != 1 ||
-		status.LastRecovery == nil || status.LastRestore == nil || status.Login == nil || status.Login.User != "application-b" {
+	return stamp
+}
+
+// A stamp has nothing by which data is deleted, or an image is chosen, and whatever it says of that is not taken back.
+func TestWhatIsTakenBack(t *testing.T) {
+	a := newForged()
+	stamp, why := a.FormerRecord()
+	if text := stamp.For("c"); why != "" || strings.Contains(text, "gone") || strings.Contains(text, "forged") {
+		t.Fatalf("%s: %s", why, text)
+	}
+	status := a.TakenBack(forge(stamp))
+	if record := status.Membership; len(record.FormerDataIDs) > 0 || record.Restore != nil || record.NamesAllData ||
+		status.TargetImage != "etcd:v3.6.16" {
 		t.Errorf("got %+v, %+v", status, record)
 	}
-	if m := record.Members[1]; !m.Ran || m.StartedBy != startedBefore || record.Members[0].StartedBy != "pod-0" || record.Members[2].Ran {
-		t.Errorf("got %+v", record.Members)
+	if !slices.Equal(status.Membership.KeptDataIDs, []string{"kept"}) || status.TargetVersion != "3.6.16" ||
+		!slices.Equal(status.BegunRestoreUIDs, []types.UID{"r"}) || !reflect.DeepEqual(status.Login, stamp.Login) ||
+		!reflect.DeepEqual(status.LastRecovery, stamp.LastRecovery) || !reflect.DeepEqual(status.LastRestore, stamp.LastRestore) {
+		t.Errorf("got %+v", status)
 	}
+}
+
+// No member that is taken back starts without the data that it had, not even one that was yet to start.
+func TestNoMemberThatIsTakenBackStartsWithoutItsData(t *testing.T) {
+	a := newForged()
+	stamp, _ := a.FormerRecord()
+	status := a.TakenBack(forge(stamp))
 	a.Status = &status
-	for i, m := range record.Members {
-		pod := Member{Name: m.Name, Record: &record.Members[i], Pod: Pod{UID: types.UID("new-" + m.Name), ClaimUID: claimOf(i)}}
+	for i := range status.Membership.Members {
+		m := &status.Membership.Members[i]
+		if m.StartedBy == "" || m.Ran == m.Joined {
+			t.Errorf("got %+v", m)
+		}
+		pod := Member{Name: m.Name, Record: m, Pod: Pod{UID: types.UID("new-" + m.Name), ClaimUID: claimOf(i)}}
 		if permit, ok := ParsePermit(a.Permit(pod)); !ok || permit.Fresh || permit.Restore != nil || len(permit.Drop) > 0 {
 			t.Errorf("%s is permitted to start with %+v", m.Name, permit)
 		}
