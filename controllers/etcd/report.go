@@ -33,6 +33,7 @@ func (p *pass) updateStatus() ctrl.Result {
 	now, s := p.clock.Now(), p.fleet.Situation()
 	p.known.members.NoteAccess(p.fleet.World, now)
 	p.cluster.Status = p.known.history.Report(p.statusInputs(), now)
+	p.fleet.RecordLogs()
 	return ctrl.Result{RequeueAfter: converge.Soonest(cmp.Or(p.step.RequeueAfter, restInterval), p.in.certificates.RecheckAfter,
 		p.in.logins.RecheckAfter(s.Login(), now))}
 }

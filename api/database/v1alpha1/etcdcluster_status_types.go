@@ -91,6 +91,22 @@ type EtcdRecordedMember struct {
 	Joined bool `json:"joined,omitempty"`
 }
 
+// EtcdDurableLog is how far the log of a member is on its disk for certain.
+type EtcdDurableLog struct {
+	// name of the member.
+	Name string `json:"name"`
+
+	// dataID names the data directory that has the log.
+	DataID string `json:"dataID"`
+
+	// index of an entry that is on the disk.
+	Index int64 `json:"index"`
+
+	// term of that entry, or an earlier one; 0 if none is known.
+	// +optional
+	Term int64 `json:"term,omitempty"`
+}
+
 // EtcdMembershipChange is one change of the members.
 type EtcdMembershipChange struct {
 	// type of the change.
@@ -278,6 +294,14 @@ type EtcdClusterStatus struct {
 	// membership is the record of who is a member.
 	// +optional
 	Membership *EtcdMembership `json:"membership,omitempty"`
+
+	// durableLogs say how far the logs of the members are on their disks for certain, sorted by name. A member whose log ends before that
+	// does not start: its disk was put back to an earlier state. They are updated at most every ten minutes, and when a member no longer
+	// answers.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	DurableLogs []EtcdDurableLog `json:"durableLogs,omitempty"`
 
 	// conditions of the object: Ready, Available, Progressing and Degraded; Paused, UpdateAvailable and StorageResizing once
 	// they have something to say; CertificatesInSync with tls; CredentialsInSync with auth. docs/conditions.md explains every reason.

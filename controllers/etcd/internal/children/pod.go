@@ -12,6 +12,7 @@ import (
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher/wal"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -35,17 +36,30 @@ func ReadPod(pod *corev1.Pod, set *appsv1.StatefulSet) membership.Pod {
 			continue
 		}
 		p.Stopped = c.State.Running == nil
-		p.HasRun = config.HasRun(c)
+		p.HasRun, p.Container = config.HasRun(c), c.ContainerID
 		// The kubelet starts it again and again: until a server has started in it, its last end counts.
 		ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
 		if ended != nil && !ptr.Deref(c.Started, false) && ended.ExitCode == launcher.ExitDataLost {
 			p.LostData, _ = strings.CutPrefix(ended.Message, launcher.DataLost)
+		}
+		if ended != nil && !ptr.Deref(c.Started, false) && ended.ExitCode == launcher.ExitEarlierState {
+			p.LostData, p.Earlier = earlierState(ended.Message)
 		}
 		p.Unusable = refusal(c, ended, launcher.ExitUnusable, launcher.Unusable)
 		p.Foreign = refusal(c, ended, launcher.ExitForeign, launcher.Foreign)
 		p.RecoveredTo = recoveredTo(c, ended)
 	}
 	return p
+}
+
+// earlierState is the data directory that a launcher has refused as an earlier state, and where its log ends; none if the message has
+// neither.
+func earlierState(message string) (string, *wal.End) {
+	data, end, ok := launcher.ParseEarlierState(message)
+	if !ok {
+		return "", nil
+	}
+	return data, &end
 }
 
 // refusal is what a launcher that has ended with that exit code has said after that prefix, until a server has started.

@@ -94,6 +94,7 @@ func (f *Fleet) recordRecovery(s membership.Step) {
 	record.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRecover, Name: s.Member, Recovery: f.Effects.NewID()}
 	record.Members = []databasev1alpha1.EtcdRecordedMember{survivor}
 	f.Cluster.Status.CompactedRevision = 0 // the revision may go back
+	f.Cluster.Status.DurableLogs = nil     // a cluster of one drops what it does not know to be confirmed
 	f.Cluster.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{
 		Time: metav1.NewTime(f.Clock.Now()), Member: s.Member, Lost: s.Lost, Revision: cmp.Or(m.View.Revision, m.Pod.RecoveredTo),
 	}

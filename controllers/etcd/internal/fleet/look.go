@@ -27,6 +27,7 @@ const hashLimit = time.Minute
 func (f *Fleet) Look(ctx context.Context) {
 	record := f.Cluster.Status.Membership
 	f.lookAtServers(ctx, record)
+	f.Memory.noteLogs(f.Members)
 	f.readList(ctx)
 	f.CompactedLately = f.Memory.compactedLately(f.Clock.Now())
 	for i := range f.Members {

@@ -57,6 +57,8 @@ const (
 	ExitBelowAllowed = 121
 	// BelowAllowed is the termination message of such a recovery, before the revision.
 	BelowAllowed = "mainstay: the data ends below the revision from which a human allowed to continue, at revision "
+	// ExitEarlierState is the exit code of a start whose data is an earlier state of what the member had: its disk was put back.
+	ExitEarlierState = 120
 
 	// pollInterval is the time between two looks at the permit. The kubelet writes it within a second of a change.
 	pollInterval = 100 * time.Millisecond
@@ -113,6 +115,8 @@ func exitOf(err error) (code int, message string) {
 		return ExitUnusable, Unusable + err.Error()
 	case errors.As(err, new(foreignError)):
 		return ExitForeign, Foreign + err.Error()
+	case errors.As(err, new(earlierStateError)):
+		return ExitEarlierState, err.Error()
 	}
 	return ExitFailed, "mainstay: " + err.Error()
 }
@@ -129,6 +133,9 @@ func start(command []string, at Paths) error {
 		return err
 	}
 	command = etcdCommand(command, permit, at.Data+"/"+permit.Data)
+	if err := checkLog(permit, at.Data); err != nil {
+		return err
+	}
 	if permit.Force != "" {
 		if err := forceOnce(command, permit, at); err != nil {
 			return err

@@ -2,6 +2,8 @@
 // is copied into each pod, so it imports as little as it can.
 package launcher
 
+import "github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher/wal"
+
 // Permit is what the operator writes on a pod that may start: an annotation, in JSON.
 type Permit struct {
 	// Pod is the UID of the pod that it is for: another pod of the same name must not follow it.
@@ -12,6 +14,9 @@ type Permit struct {
 	Fresh bool `json:"fresh,omitempty"`
 	// Ran is true once the member was seen to run: its log must be there.
 	Ran bool `json:"ran,omitempty"`
+	// Log is an entry that the member's log had on the disk for certain, and a term of it or an earlier one: a log that ends before it is
+	// an earlier state. It is nil if none is known.
+	Log *wal.End `json:"log,omitempty"`
 	// MemberID is the ID, in hexadecimal, under which the others have added a member that joins them; empty for one that forms
 	// the cluster. It starts under no other.
 	MemberID string `json:"memberID,omitempty"`

@@ -24,6 +24,9 @@ func (s Situation) Permit(m Member) string {
 	if last := s.Status.LastRecovery; permit.Force != "" && last != nil {
 		permit.MinRevision = last.Revision
 	}
+	if had := s.durable(*m.Record); had.Index > 0 {
+		permit.Log = &had
+	}
 	if m.Record.Joined {
 		permit.State, permit.MemberID = launcher.StateExisting, m.Record.ID
 	}

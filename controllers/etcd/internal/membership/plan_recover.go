@@ -32,9 +32,12 @@ func (s Situation) recoverMajority() (Step, bool) {
 	if silent := slices.DeleteFunc(slices.Clone(left), Member.showsItsData); len(silent) > 0 {
 		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
 			"%s have lost their data, and with it the majority; whose data is the latest is known once the pods of %s run",
-			strings.Join(NamesOf(lost), ", "), strings.Join(NamesOf(silent), ", "))}, true
+			s.describeLost(lost), strings.Join(NamesOf(silent), ", "))}, true
 	}
 	survivor, from := Member{}, s.withoutData()
+	if earlier, ok := s.latestEarlierState(lost); ok && len(left) == 0 {
+		survivor, from = earlier, "from the data of "+earlier.Name+", whose log ends last"
+	}
 	if len(left) > 0 {
 		survivor = slices.MaxFunc(left, func(a, b Member) int { return compareLogs(a.View, b.View) })
 		if survivor.View.IsLearner || survivor.View.Waits && !survivor.countedInRecord() {
@@ -50,7 +53,7 @@ func (s Situation) recoverMajority() (Step, bool) {
 		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
 			"%s have lost their data, and with it the majority. To continue %s, and lose confirmed writes that only they had, annotate this "+
 				"object with %s=%s",
-			strings.Join(NamesOf(lost), ", "), from, databasev1alpha1.EtcdAllowUnsafeRecovery, token)}, true
+			s.describeLost(lost), from, databasev1alpha1.EtcdAllowUnsafeRecovery, token)}, true
 	}
 	if survivor.Name == "" {
 		return s.form(), true
@@ -98,6 +101,9 @@ func (s Situation) recoveryToken(lost, left []Member) string {
 	}
 	for _, m := range lost {
 		seen = append(seen, m.Record.DataID)
+		if s.hasEarlierState(m) {
+			seen = append(seen, m.Pod.Earlier.String())
+		}
 	}
 	return tokenOf(seen...)
 }
@@ -115,6 +121,9 @@ func (s Situation) recovery() string {
 	}
 	return ""
 }
+
+// IsRecovering reports whether a recovery is recorded.
+func (s Situation) IsRecovering() bool { return s.recovery() != "" }
 
 // mayRecover reports whether the pod may be permitted to start, by the recovery that is recorded. One that was permitted
 // to do anything but take part in it may not, as its server may run with the members that are lost; nor may any while a server

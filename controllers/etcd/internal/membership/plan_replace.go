@@ -19,12 +19,13 @@ func (s Situation) replaceLost() (Step, bool) {
 		return Step{}, false
 	}
 	m := lost[0]
+	how := s.howLost(m)
 	if unwell := s.unwellVoters(m); !s.IsReplaceable(m) {
 		return Step{Do: Block, Reason: commonv1.ReasonDataLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
-			"%s has lost its data; it is replaced once a majority of the others is healthy (not healthy: %s)",
-			m.Name, strings.Join(NamesOf(unwell), ", "))}, true
+			"%s %s; it is replaced once a majority of the others is healthy (not healthy: %s)",
+			m.Name, how, strings.Join(NamesOf(unwell), ", "))}, true
 	}
-	return Step{Do: RemoveMember, Member: m.Name, Message: "it has lost its data"}, true
+	return Step{Do: RemoveMember, Member: m.Name, Message: "it " + how}, true
 }
 
 // IsReplaceable reports whether a majority of the other voters is healthy, so that nothing depends on what that member has.
@@ -56,7 +57,7 @@ func (s Situation) hasLostData(m Member) bool {
 	if m.Record == nil || m.Record.StartedBy == "" || m.View.Answered {
 		return false
 	}
-	return m.Pod.LostData == m.Record.DataID && !m.View.Waits || m.hasAnotherClaim() || !s.HasStorage && m.Pod.UID != "" &&
+	return m.Pod.LostData == m.Record.DataID && !m.View.Waits && (m.Pod.Earlier == nil || s.hasEarlierState(m)) || m.hasAnotherClaim() || !s.HasStorage && m.Pod.UID != "" &&
 		m.Pod.UID != m.Record.StartedBy
 }
 

@@ -36,6 +36,8 @@ func (m Member) sees() string {
 		return m.Name + " has no pod"
 	case m.Pod.Deleting:
 		return "pod " + m.Name + " is being deleted"
+	case m.Pod.Earlier != nil:
+		return m.Name + " finds an earlier state of its data"
 	case m.Pod.LostData != "":
 		return m.Name + " does not find its data"
 	case m.Pod.Foreign != "":

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher/wal"
 )
 
 // World is what one pass saw, read once.
@@ -64,11 +65,14 @@ type ListedMember struct {
 
 // Pod is the pod of a member; the zero Pod is none.
 type Pod struct {
-	UID      types.UID
-	Address  string
-	Image    string // that its server runs from
-	Permit   string // what was written on it when it could start; empty until then
-	LostData string // data directory that its permit names, and that it has not found
+	UID       types.UID
+	Container string // its present or last one, as its ID
+	Address   string
+	Image     string // that its server runs from
+	Permit    string // what was written on it when it could start; empty until then
+	LostData  string // data directory that its permit names, and that it has not found
+	// Earlier is where the log in that directory ends, if the directory is there, and is an earlier state; else nil.
+	Earlier  *wal.End
 	DiskSize int64  // of its volume, or of what it may have on its node's disk, in bytes; 0 if it is not known
 	Quota    int64  // of data, in bytes, that its server is started with; 0 if it is not known
 	Unusable string // why it could not start with the backup that its permit names

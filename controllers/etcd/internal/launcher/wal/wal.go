@@ -13,7 +13,8 @@ import (
 
 // End is the last entry of a log, or the snapshot that has taken the place of all entries; the zero End is of a log without any.
 type End struct {
-	Term, Index uint64
+	Term  uint64 `json:"term"`
+	Index uint64 `json:"index"`
 }
 
 // IsBelow reports whether a log that ends there lacks an entry: terms and indexes of a log only rise.
