@@ -1,6 +1,7 @@
 package children
 
 import (
+	"fmt"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -40,6 +41,33 @@ func TestLostDataOfAPod(t *testing.T) {
 			}}}
 			if got := ReadPod(pod, &appsv1.StatefulSet{}).LostData; got != c.want {
 				t.Errorf("lost: %q", got)
+			}
+		})
+	}
+}
+
+func TestAnEarlierStateOfAPod(t *testing.T) {
+	const message = "mainstay: the data is an earlier state: the log of d1 ends at entry 40 of term 2, and had entry 90 of term 3"
+	for _, c := range []struct {
+		name    string
+		ended   corev1.ContainerStateTerminated
+		started bool
+		want    string
+	}{
+		{"the launcher reports where the log ends", corev1.ContainerStateTerminated{ExitCode: launcher.ExitEarlierState, Message: message}, false,
+			"d1 entry 40 of term 2"},
+		{"nothing once a server has started", corev1.ContainerStateTerminated{ExitCode: launcher.ExitEarlierState, Message: message}, true,
+			" <nil>"},
+		{"nothing if it ended otherwise", corev1.ContainerStateTerminated{ExitCode: 1, Message: message}, false, " <nil>"},
+		{"nothing if the message has no end", corev1.ContainerStateTerminated{ExitCode: launcher.ExitEarlierState, Message: "d1"}, false,
+			" <nil>"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
+				{Name: config.AppName, LastTerminationState: corev1.ContainerState{Terminated: &c.ended}, Started: &c.started},
+			}}}
+			if p := ReadPod(pod, &appsv1.StatefulSet{}); fmt.Sprint(p.LostData, " ", p.Earlier) != c.want {
+				t.Errorf("got %s %s", p.LostData, p.Earlier)
 			}
 		})
 	}
