@@ -105,6 +105,9 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"three are deleted and applied again, and the API server is put back", deleting(puttingBack(formed(3, 3, true))), 0, 0, 8_000},
 		{"two of three have been replaced since the API server was backed up, and it is put back", replacedSinceBackup(), 0, 0, 5_000},
 		{"three without storage are recreated while nodes are drained, one crash", outdated(3, false), 0, 1, 10_000},
+		{"the disk of one of three is put back, one crash", withOldDisks(3, 1), 0, 1, 8_000},
+		{"the disk of one of three is put back, one fault", withOldDisks(3, 1), 1, 0, 8_000},
+		{"the disk of the only one is put back", withOldDisks(1, 1), 0, 0, 3_000},
 	}
 	for _, c := range table {
 		t.Run(c.name, func(t *testing.T) {
@@ -163,8 +166,8 @@ func (m *model) isFault(before *model) bool {
 	// A single member that no budget keeps can be drained.
 	isDrained := m.Drains != before.Drains && len(before.Raft) == 1
 	isDeleted := m.Deletions != before.Deletions || m.formerPods() != before.formerPods()
-	return m.Faults != before.Faults || m.Kills != before.Kills || isDeleted || m.Meddles != before.Meddles ||
-		m.PutBacks != before.PutBacks || m.PowerFailures != before.PowerFailures ||
+	return m.Faults != before.Faults || m.DiskFaults != before.DiskFaults || m.Kills != before.Kills || isDeleted ||
+		m.Meddles != before.Meddles || m.PutBacks != before.PutBacks || m.PowerFailures != before.PowerFailures ||
 		isDrained || m.isReplacing()
 }
 
@@ -173,7 +176,7 @@ func ofAllActions() *model {
 	m := newModel(3, true)
 	m.Volumes[0].Left[0] = anothers
 	m.Backup, m.Scheduled, m.Edits, m.Kills, m.Meddles, m.NodeReturns, m.Lags, m.Quota = 1, true, 1, 1, 1, 1, 1, 1
-	m.PutBacks, m.PowerFailures, m.Deletions = 1, 1, 1
+	m.PutBacks, m.PowerFailures, m.Deletions, m.RecordsLogs = 1, 1, 1, true
 	return m
 }
 

@@ -68,6 +68,9 @@ func runStep(f *Fleet, outside *modelEffects, next membership.Step) (bool, error
 		if err == nil {
 			err = outside.settleClaims(f)
 		}
+		if err == nil {
+			err = outside.recordLogs(f)
+		}
 		if errors.As(err, &violated) {
 			return true, violated
 		}
@@ -128,7 +131,7 @@ func allowRecovery(m *model) (bool, error) {
 	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
 	next := f.Situation().Plan()
 	_, token, asked := strings.Cut(next.Message, databasev1alpha1.EtcdAllowUnsafeRecovery+"=")
-	if next.Do != membership.Block || !asked || token == m.Allowed || m.held() == 0 {
+	if next.Do != membership.Block || !asked || token == m.Allowed || m.held() == 0 && !strings.Contains(next.Message, "whose log ends last") {
 		return false, nil
 	}
 	m.Humans--
@@ -153,6 +156,7 @@ func actionsOf(m *model) []action {
 		{m.Lags > 0 || m.Cache != nil, cacheActions},
 		{m.Quota > 0, spaceActions},
 		{m.PowerFailures > 0, powerActions},
+		{m.RecordsLogs, diskActions},
 		{slices.ContainsFunc(m.Volumes[:], modelData.isAnothers), foreignActions},
 		{m.Deletions > 0, deletionActions},
 		{m.PutBacks > 0, func() []action { return []action{{"the API server is put back to an earlier state", putBack}} }},

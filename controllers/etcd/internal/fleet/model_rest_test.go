@@ -29,7 +29,7 @@ func (m *model) settle() error { return m.settleBy(actionsOf(m)) }
 // settleBy is like settle, where these can happen.
 func (m *model) settleBy(actions []action) error {
 	m.Faults, m.Crashes, m.Edits, m.Kills, m.OtherSize, m.VersionEdits = 0, 0, 0, 0, 0, 0
-	m.Meddles, m.NodeReturns, m.Lags, m.PutBacks, m.PowerFailures, m.Deletions = 0, 0, 0, 0, 0, 0
+	m.Meddles, m.NodeReturns, m.Lags, m.PutBacks, m.PowerFailures, m.Deletions, m.DiskFaults = 0, 0, 0, 0, 0, 0, 0
 	for range 60 {
 		for _, a := range actions {
 			next := m.clone()

@@ -13,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher/wal"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 )
@@ -327,7 +328,7 @@ func recordOf(e *databasev1alpha1.EtcdCluster, name string) *databasev1alpha1.Et
 // fleet is what a pass sees now.
 func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *Fleet {
 	cached := m.cachedPods()
-	f := &Fleet{Cluster: e, Spec: m.cachedObject().spec(), Effects: outside, servers: map[string]server{}, Memory: &Memory{},
+	f := &Fleet{Cluster: e, Spec: m.cachedObject().spec(), Effects: outside, servers: map[string]server{}, Memory: m.memory(),
 		Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}
 	cached.lookAtRestores(e, f)
 	f.Backups = cached.lookAtBackups()
@@ -358,7 +359,7 @@ func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *F
 // observedPod is the pod at an ordinal as a pass reads it.
 func (m *model) observedPod(ordinal int) membership.Pod {
 	p := m.Pods[ordinal]
-	pod := membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost, Foreign: p.Foreign,
+	pod := membership.Pod{UID: types.UID(p.UID), Container: p.UID, Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost, Foreign: p.Foreign,
 		Ready: p.Runs, HasRun: p.Ran, Stopped: p.Ran && !p.Runs && !p.Silent, NeverRan: !p.Ran && !p.Silent,
 		Fails: p.Broken != 0 && !p.Runs, ClaimGoes: m.Going[ordinal], RecoveredTo: int64(m.Below[ordinal]),
 		Outdated: p.Outdate || p.Minor != m.Template || p.Broken != m.TemplateBroken, Image: p.imageOf()}
@@ -367,6 +368,9 @@ func (m *model) observedPod(ordinal int) membership.Pod {
 	}
 	if m.Storage {
 		pod.ClaimUID = m.claimUID(ordinal)
+	}
+	if p.Earlier > 0 {
+		pod.Earlier = &wal.End{Index: p.Earlier}
 	}
 	return pod
 }

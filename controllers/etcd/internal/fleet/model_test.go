@@ -39,6 +39,7 @@ type modelFacts struct {
 	modelKubernetes
 	modelSpace
 	modelPower
+	modelDisks
 	Size    int32
 	Storage bool
 	Version int // of the object: each save raises it
@@ -98,6 +99,7 @@ type modelPod struct {
 	Broken  int    // what is wrong with the template that it was made from
 	Serves  bool   // it answers clients: it has seen a majority since it runs
 	Lost    string // data directory that it has not found
+	Earlier uint64 // entry at which the log in that directory ends, if that is an earlier state; else 0
 	Foreign string // data of another cluster, next to which it has not started
 	Started string // data directory with which it started, empty
 	Outdate bool
@@ -280,6 +282,9 @@ func (m *model) check() error {
 			return broken(item.Name + " runs under an ID that has voted, without its data")
 		}
 	}
+	if err := m.checkDisks(); err != nil {
+		return err
+	}
 	if m.held() < m.Held {
 		return broken("writes are lost that the member had from which the cluster continued")
 	}
@@ -314,7 +319,7 @@ func (m *model) startServer(i int) error {
 	if ready, err := m.prepare(i); !ready || err != nil {
 		return err
 	}
-	p.Ran, p.Lost, p.Foreign = true, "", ""
+	p.Ran, p.Lost, p.Foreign, p.Earlier = true, "", "", 0
 	if permit.Force != "" {
 		if below, err := m.endsBelow(i, permit); below || err != nil {
 			return err
@@ -352,7 +357,7 @@ func (m *model) checkData(i int, permit launcher.Permit) (bool, error) {
 	p, v := &m.Pods[i], &m.Volumes[i]
 	switch {
 	case v.DataID == permit.Data && (!permit.Ran || v.ID != 0):
-		return true, nil
+		return m.checkLog(i, permit), nil
 	case permit.Fresh && !permit.Ran && p.Started != permit.Data:
 		if err := m.checkDropped(i, permit); err != nil {
 			return false, err
@@ -377,6 +382,9 @@ func (m *model) force(i int, recovery string) error {
 	switch alone := len(m.Raft) == 1 && m.Raft[0].ID == v.ID; {
 	case m.Recovered == recovery:
 		return broken(name + " is made a cluster of one again, after it has served")
+	case alone && v.Old: // a human has allowed what it has
+		m.continueFrom(i)
+		return nil
 	case alone:
 		return nil
 	case m.raft(v.ID) == nil || m.raft(v.ID).Learner:
@@ -390,8 +398,14 @@ func (m *model) force(i int, recovery string) error {
 		}
 	}
 	m.Raft = []modelMember{*m.raft(v.ID)}
-	m.Writes, m.Held = v.Writes, v.Writes
+	m.continueFrom(i)
 	return nil
+}
+
+// continueFrom has the cluster continue from what a volume has.
+func (m *model) continueFrom(i int) {
+	v := &m.Volumes[i]
+	m.Writes, m.Held, v.Old = v.Writes, v.Writes, false
 }
 
 // held is how many writes some member has.
