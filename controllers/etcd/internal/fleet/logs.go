@@ -27,45 +27,46 @@ type seenLog struct {
 // (start in etcd's server/etcdserver/raft.go: updateCommittedIndex comes before storage.Save, and the next Ready after it). So an
 // entry is durable once the same server knows of a later one. The term is one that was seen before: what is reported with an entry may
 // be the term of the next.
-func (l seenLog) note(m membership.Member) seenLog {
-	if l.dataID != m.Record.DataID {
-		l = seenLog{dataID: m.Record.DataID}
+func (s seenLog) note(m membership.Member) seenLog {
+	if s.dataID != m.Record.DataID {
+		s = seenLog{dataID: m.Record.DataID}
 	}
-	if l.container != m.Pod.Container {
-		l = seenLog{dataID: l.dataID, container: m.Pod.Container, durable: l.durable}
+	if s.container != m.Pod.Container {
+		s = seenLog{dataID: s.dataID, container: m.Pod.Container, durable: s.durable}
 	}
-	if m.View.Index > l.committed {
-		if l.committed > l.durable.Index {
-			l.durable = wal.End{Term: max(l.before, l.durable.Term), Index: l.committed}
+	if m.View.Index > s.committed {
+		if s.committed > s.durable.Index {
+			s.durable = wal.End{Term: max(s.before, s.durable.Term), Index: s.committed}
 		}
-		l.committed, l.before = m.View.Index, l.term
+		s.committed, s.before = m.View.Index, s.term
 	}
-	l.term = max(l.term, m.View.Term)
-	return l
+	s.term = max(s.term, m.View.Term)
+	return s
 }
 
-// noteLogs notes what a look has shown of the members' logs.
-func (m *Memory) noteLogs(members []membership.Member) {
-	if m.logs == nil {
-		m.logs = map[string]seenLog{}
+// logs is what looks have shown of the members' logs.
+type logs struct {
+	seen     map[string]seenLog // by the member's name
+	recorded time.Time          // when that was last recorded for all: an operator that has restarted may record it once more
+}
+
+// note notes what a look has shown.
+func (l *logs) note(members []membership.Member) {
+	if l.seen == nil {
+		l.seen = map[string]seenLog{}
 	}
-	for _, one := range members {
-		if one.View.Answered && one.Record != nil && one.Record.Ran && !one.IsOfFormerMember() && one.Pod.Container != "" {
-			m.logs[one.Name] = m.logs[one.Name].note(one)
+	for _, m := range members {
+		if m.View.Answered && m.Record != nil && m.Record.Ran && !m.IsOfFormerMember() && m.Pod.Container != "" {
+			l.seen[m.Name] = l.seen[m.Name].note(m)
 		}
 	}
 }
 
-// RecordLogs records how far the logs of the members are on their disks: of all once in a while, and at once of those that the status
-// shows as unhealthy, which is written anyway. It is not part of the record of who is a member, and is saved with the rest of the status.
-func (f *Fleet) RecordLogs() {
-	status, now := &f.Cluster.Status, f.Clock.Now()
-	if status.Membership == nil || f.Situation().IsRecovering() {
-		f.Memory.logs = nil // a cluster of one drops what it does not know to be confirmed, and keeps its data directory
-		return
-	}
-	isDue := now.Sub(f.Memory.logsRecorded) >= logPause
-	var logs []databasev1alpha1.EtcdDurableLog
+// record puts how far the logs of the members are into the status: of all once in a while, and at once of those that the status shows
+// as unhealthy, which is written anyway. It is not part of the record of who is a member.
+func (l *logs) record(status *databasev1alpha1.EtcdClusterStatus, now time.Time) {
+	isDue := now.Sub(l.recorded) >= logPause
+	var next []databasev1alpha1.EtcdDurableLog
 	for _, recorded := range status.Membership.Members {
 		log := databasev1alpha1.EtcdDurableLog{Name: recorded.Name, DataID: recorded.DataID}
 		if i := slices.IndexFunc(status.DurableLogs, func(former databasev1alpha1.EtcdDurableLog) bool {
@@ -77,22 +78,22 @@ func (f *Fleet) RecordLogs() {
 			return seen.Name == log.Name && seen.Healthy
 		})
 		if isDue || !isHealthy {
-			log = f.Memory.logs[recorded.Name].extend(log)
+			log = l.seen[log.Name].extend(log)
 		}
 		if log.Index > 0 {
-			logs = append(logs, log)
+			next = append(next, log)
 		}
 	}
-	if isDue && !slices.Equal(logs, status.DurableLogs) {
-		f.Memory.logsRecorded = now
+	if isDue && !slices.Equal(next, status.DurableLogs) {
+		l.recorded = now
 	}
-	status.DurableLogs = logs
+	status.DurableLogs = next
 }
 
 // extend returns a record of a log with what looks have shown since.
-func (l seenLog) extend(log databasev1alpha1.EtcdDurableLog) databasev1alpha1.EtcdDurableLog {
-	if l.dataID == log.DataID {
-		log.Index, log.Term = max(log.Index, asRecorded(l.durable.Index)), max(log.Term, asRecorded(l.durable.Term))
+func (s seenLog) extend(log databasev1alpha1.EtcdDurableLog) databasev1alpha1.EtcdDurableLog {
+	if s.dataID == log.DataID {
+		log.Index, log.Term = max(log.Index, asRecorded(s.durable.Index)), max(log.Term, asRecorded(s.durable.Term))
 	}
 	return log
 }

@@ -16,7 +16,8 @@ import (
 func logsOf(t *testing.T) (*Fleet, *clocktesting.FakeClock) {
 	t.Helper()
 	e := builders.EtcdCluster("a").Build()
-	e.Status.Membership = &databasev1alpha1.EtcdMembership{Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0", DataID: "d0", Ran: true}}}
+	e.Status.Membership = &databasev1alpha1.EtcdMembership{
+		Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0", DataID: "d0", Ran: true}}}
 	now := clocktesting.NewFakeClock(time.Unix(1_000_000, 0))
 	f := &Fleet{Cluster: e, Memory: &Memory{}, Clock: now}
 	f.Members = []membership.Member{{Name: "a-0", Record: &e.Status.Membership.Members[0],
@@ -31,7 +32,7 @@ func (f *Fleet) look(index, term uint64) {
 }
 
 func (f *Fleet) noteLook() {
-	f.Memory.noteLogs(f.Members)
+	f.Memory.logs.note(f.Members)
 	f.Cluster.Status.Members = []databasev1alpha1.EtcdMember{{Name: "a-0", Healthy: f.Members[0].IsHealthy()}}
 }
 
@@ -51,7 +52,8 @@ func TestWhatIsDurable(t *testing.T) {
 		want  string
 	}{
 		{"one look shows nothing that is on the disk for certain", func(f *Fleet) { f.look(10, 2) }, "none"},
-		{"nor does another that shows the same", func(f *Fleet) { f.look(10, 2); f.look(10, 2); f.look(10, 2) }, "none"},
+		{"looks that all show the same entry show nothing that is on the disk for certain",
+			func(f *Fleet) { f.look(10, 2); f.look(10, 2); f.look(10, 2) }, "none"},
 		{"once a later entry is committed, the former is on the disk; its term is not known yet", func(f *Fleet) {
 			f.look(10, 2)
 			f.look(11, 2)
@@ -67,7 +69,7 @@ func TestWhatIsDurable(t *testing.T) {
 			f.Members[0].Pod.Container = "c1"
 			f.look(12, 2)
 		}, "a-0 d0 10/0"},
-		{"until it knows of a later one itself", func(f *Fleet) {
+		{"a restarted server shows an entry once it knows of a later one itself", func(f *Fleet) {
 			f.look(10, 2)
 			f.Members[0].Pod.Container = "c1"
 			f.look(12, 2)

@@ -27,7 +27,7 @@ const hashLimit = time.Minute
 func (f *Fleet) Look(ctx context.Context) {
 	record := f.Cluster.Status.Membership
 	f.lookAtServers(ctx, record)
-	f.Memory.noteLogs(f.Members)
+	f.Memory.logs.note(f.Members)
 	f.readList(ctx)
 	f.CompactedLately = f.Memory.compactedLately(f.Clock.Now())
 	for i := range f.Members {
@@ -111,6 +111,16 @@ func (f *Fleet) hashData(ctx context.Context) {
 		log.FromContext(ctx).Info("the data of a member cannot be compared", "member", next.Name, "error", err.Error())
 	}
 	known.note(next, hash)
+}
+
+// RecordLogs puts into the status how far the logs of the members are on their disks. It is asked last in a pass, as the status is saved
+// after it.
+func (f *Fleet) RecordLogs() {
+	if f.Cluster.Status.Membership == nil || f.Situation().IsRecovering() {
+		f.Memory.logs.seen = nil // a cluster of one drops what it does not know to be confirmed, and keeps its data directory
+		return
+	}
+	f.Memory.logs.record(&f.Cluster.Status, f.Clock.Now())
 }
 
 // askAll asks all servers at once, within a time.

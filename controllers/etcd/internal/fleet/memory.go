@@ -15,10 +15,7 @@ type Memory struct {
 	// defragmented is when each member was last defragmented, by its name: an operator that has restarted may ask for one more, which
 	// costs less than to record each.
 	defragmented map[string]time.Time
-	// logs are how far the log of each member is on its disk, by its name, and logsRecorded is when that was last recorded: an operator
-	// that has restarted may record it once more.
-	logs         map[string]seenLog
-	logsRecorded time.Time
+	logs         logs
 }
 
 // IsLockedOut reports whether the operator was locked out when it looked last.

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 
@@ -38,9 +37,9 @@ func withOldDisks(size int32, faults int) *model {
 func (m *model) memory() *Memory {
 	memory := &Memory{}
 	if m.RecordsLogs {
-		memory.logs = map[string]seenLog{}
+		memory.logs.seen = map[string]seenLog{}
 		for i, log := range m.Logs {
-			memory.logs[m.spec().MemberName(int32(i))] = log //nolint:gosec // at most 5
+			memory.logs.seen[m.spec().MemberName(int32(i))] = log //nolint:gosec // at most 5
 		}
 	}
 	return memory
@@ -55,7 +54,7 @@ func (m *modelEffects) recordLogs(f *Fleet) error {
 	f.RecordLogs()
 	m.Logs = [membership.MaxSize]seenLog{}
 	if m.dieAt == 0 {
-		for name, log := range maps.All(f.Memory.logs) {
+		for name, log := range f.Memory.logs.seen {
 			m.Logs[ordinalOf(name)] = log
 		}
 	}
@@ -65,7 +64,7 @@ func (m *modelEffects) recordLogs(f *Fleet) error {
 	return m.Save(context.Background())
 }
 
-// checkLog is the launcher's: it reports whether the log goes as far as the permit says.
+// checkLog is the launcher's: it reports whether the log has the entry that the permit names.
 func (m *model) checkLog(i int, permit launcher.Permit) bool {
 	end := wal.End{Index: m.Volumes[i].index()}
 	if permit.Log == nil || !end.IsBelow(*permit.Log) {

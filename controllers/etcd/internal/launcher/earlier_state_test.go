@@ -90,7 +90,7 @@ func TestARealEarlierState(t *testing.T) {
 	permit.Ran, permit.Log = true, &second
 	writePermit(t, dir, permit)
 	before, _ := filepath.Glob(log + "/*")
-	if _, message, code := run(t, dir, append([]string{StartCommand}, e.words...)...); code != ExitEarlierState ||
+	if _, message, code := run(t, dir, StartCommand, os.Args[0], fakeEtcd); code != ExitEarlierState ||
 		!strings.Contains(message, "the log of d ends at "+first.String()) {
 		t.Errorf("it ends with %d: %s", code, message)
 	}
@@ -124,8 +124,8 @@ func writePermit(t *testing.T, dir string, permit Permit) {
 	}
 }
 
-// TestAKilledMemberHasWhatWasDurable kills a real etcd under writes, as often as KILLS says, and compares its log with the last entry but one
-// that it had reported as committed. By hand: KILLS=100.
+// TestAKilledMemberHasWhatWasDurable kills a real etcd under writes, as often as KILLS says, and compares its log with the last entry
+// but one that it had reported as committed. By hand: KILLS=100.
 func TestAKilledMemberHasWhatWasDurable(t *testing.T) {
 	kills := 2
 	if text := os.Getenv("KILLS"); text != "" {

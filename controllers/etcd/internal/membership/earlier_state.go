@@ -52,7 +52,7 @@ func (s Situation) describeLost(lost []Member) string {
 	return strings.Join(names, ", ")
 }
 
-// latestEarlierState returns the member whose log ends last of those that have an earlier state on a volume that outlasts their pod, and
+// latestEarlierState returns the member whose log ends last of those that have an earlier state on a volume of their own, and
 // whether there is one.
 func (s Situation) latestEarlierState(lost []Member) (Member, bool) {
 	earlier := slices.DeleteFunc(slices.Clone(lost), func(m Member) bool { return !s.hasEarlierState(m) || m.hasAnotherClaim() })

@@ -71,7 +71,7 @@ func TestPlanOfAnEarlierState(t *testing.T) {
 			s.putBackAll()
 			s.Members[1].Pod.ClaimUID = "other"
 		}, "Block ", "To continue from the data of a-2"},
-		{"E8: a recovery from that data goes on with another pod", func(s *scene) {
+		{"E8: a recovery from that data continues with another pod", func(s *scene) {
 			s.recovering()
 			s.Members[2].Pod = Pod{UID: "p", ClaimUID: claimOf(2), Permit: `{"data":"d2"}`, LostData: "d2", Earlier: &wal.End{Term: 2, Index: 40}}
 		}, "DeletePod a-2", ""},
@@ -90,7 +90,7 @@ func TestPermitOfAnEarlierState(t *testing.T) {
 		{"nothing is recorded", func(*scene) {}, "<nil>"},
 		{"an entry is recorded", func(s *scene) { s.recordLog(2) }, "entry 90 of term 3"},
 		{"an entry of a former member is recorded", func(s *scene) { s.recordLog(2); s.Members[2].Record.DataID = "next" }, "<nil>"},
-		{"the record makes no sense", func(s *scene) {
+		{"a record with negative numbers is none", func(s *scene) {
 			s.Status.DurableLogs = []databasev1alpha1.EtcdDurableLog{{Name: "a-2", DataID: "d2", Index: -1, Term: -1}}
 		}, "<nil>"},
 	} {

@@ -57,7 +57,8 @@ func (s Situation) hasLostData(m Member) bool {
 	if m.Record == nil || m.Record.StartedBy == "" || m.View.Answered {
 		return false
 	}
-	return m.Pod.LostData == m.Record.DataID && !m.View.Waits && (m.Pod.Earlier == nil || s.hasEarlierState(m)) || m.hasAnotherClaim() || !s.HasStorage && m.Pod.UID != "" &&
+	isGone := m.Pod.LostData == m.Record.DataID && !m.View.Waits && (m.Pod.Earlier == nil || s.hasEarlierState(m))
+	return isGone || m.hasAnotherClaim() || !s.HasStorage && m.Pod.UID != "" &&
 		m.Pod.UID != m.Record.StartedBy
 }
 
