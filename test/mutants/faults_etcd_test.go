@@ -407,7 +407,7 @@ var memberships = []mutant{
 		"TestWhatWasSyncedCounts"},
 	{"a snapshot of the leader is passed over", "../etcd/internal/launcher/wal/reader.go",
 		"if snapshot.Index > r.end.Index ||", "if",
-		"TestReadEnd/a snapshot of the leader is beyond the log"},
+		"TestReadEnd/a snapshot of an earlier term is beyond the log"},
 	{"a log whose last entries were not confirmed is long enough", "../etcd/internal/launcher/wal/wal.go",
 		"return e.Term < entry.Term || e.Index < entry.Index", "return e.Index < entry.Index",
 		"TestIsBelow/beyond it, with entries of an earlier term that were not confirmed"},
