@@ -25,7 +25,7 @@ func withOldDisks(size int32, faults int) *model {
 	m := formed(size, size, true)
 	m.RecordsLogs, m.DiskFaults, m.Humans = true, faults, 2
 	for range 3 {
-		if _, err := runPass(0, false)(m); err != nil {
+		if _, err := runPass(0)(m); err != nil {
 			panic(err)
 		}
 		m.write()
@@ -53,7 +53,7 @@ func (m *modelEffects) recordLogs(f *Fleet) error {
 	before := slices.Clone(m.object.Status.DurableLogs)
 	f.RecordLogs()
 	m.Logs = [membership.MaxSize]seenLog{}
-	if m.dieAt == 0 {
+	if m.dieAfter == 0 {
 		for name, log := range f.Memory.logs.seen {
 			m.Logs[ordinalOf(name)] = log
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher/wal"
 )
 
-// earlierState is the termination message of a start on an earlier state: the data directory, the last entry of its log, and one that it had.
+// earlierState is the termination message of a start on an earlier state: the data directory, the last entry of its log, and one that it
+// had.
 const earlierState = "mainstay: the data is an earlier state: the log of %s ends at entry %d of term %d, and had entry %d of term %d"
 
 // earlierStateError is such a state.
