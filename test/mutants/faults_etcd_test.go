@@ -42,7 +42,7 @@ var memberships = []mutant{
 		"if len(s.FormerPods) > 0 {", "if len(s.FormerPods) > 9 {",
 		"TestVolumesAreTakenBack/pods of the deleted object run"},
 	{"a cluster that had not formed is taken back", "../etcd/internal/membership/plan_take_back.go",
-		`case stamp.Unsettled || stamp.Membership.ClusterID == "":`, `case stamp.Membership.Token == "":`,
+		`case stamp.Unsettled || stamp.Membership.ClusterID == "" || isRecovering(stamp.Membership):`, `case stamp.Membership.Token == "":`,
 		"TestVolumesAreTakenBack/the cluster had not formed"},
 	{"a copied stamp counts", "../etcd/internal/membership/stamp.go",
 		`stamp.ClaimUID == c.UID && c.UID != "" &&`, "",

@@ -29,8 +29,17 @@ func (c *Converger) GetStatefulSet(ctx context.Context, owner Object) (*appsv1.S
 // IsOutdated reports whether a pod is of another template than its StatefulSet's. While its controller has not seen the newest
 // template, it is not known, and no pod counts as outdated.
 func IsOutdated(pod *corev1.Pod, set *appsv1.StatefulSet) bool {
-	return set.Status.ObservedGeneration == set.Generation && set.Status.UpdateRevision != "" &&
-		pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision
+	return knowsLatest(set) && pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision
+}
+
+// IsOfLatest reports whether a pod is of its StatefulSet's template. Like IsOutdated, it is false while that is not known.
+func IsOfLatest(pod *corev1.Pod, set *appsv1.StatefulSet) bool {
+	return knowsLatest(set) && pod.Labels[appsv1.ControllerRevisionHashLabelKey] == set.Status.UpdateRevision
+}
+
+// knowsLatest reports whether the controller of StatefulSets has seen the newest template.
+func knowsLatest(set *appsv1.StatefulSet) bool {
+	return set.Status.ObservedGeneration == set.Generation && set.Status.UpdateRevision != ""
 }
 
 // OrphanPods deletes the StatefulSet and leaves its pods running. The next pass makes it again, and it adopts them.

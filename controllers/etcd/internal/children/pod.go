@@ -30,7 +30,7 @@ func ReadPod(pod *corev1.Pod, set *appsv1.StatefulSet) membership.Pod {
 		}),
 	}
 	p.Fails = conditions.FirstFailure([]corev1.Pod{*pod}) != ""
-	p.Image = parts.RunningImage(pod.Spec.Containers, config.AppName, "")
+	p.Image = imageOf(pod, set)
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.Name != config.AppName {
 			continue
@@ -60,6 +60,16 @@ func earlierState(message string) (string, *wal.End) {
 		return "", nil
 	}
 	return data, &end
+}
+
+// imageOf is the image that a pod was made with. A webhook may have put that of a mirror in its place: then the template that the pod is
+// of has the name that the operator gave.
+func imageOf(pod *corev1.Pod, set *appsv1.StatefulSet) string {
+	image := parts.RunningImage(pod.Spec.Containers, config.AppName, "")
+	if converge.IsOfLatest(pod, set) {
+		return parts.RunningImage(set.Spec.Template.Spec.Containers, config.AppName, image)
+	}
+	return image
 }
 
 // refusal is what a launcher that has ended with that exit code has said after that prefix, until a server has started.

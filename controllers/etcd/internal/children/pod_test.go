@@ -175,3 +175,31 @@ func TestTheQuotaThatAPodRunsWith(t *testing.T) {
 		})
 	}
 }
+
+// A webhook that has pods pull from a mirror must not make each new pod look like one of an earlier version.
+func TestTheImageOfAPodThatAWebhookHasChanged(t *testing.T) {
+	made := func(image, revision string) corev1.Pod {
+		pod := corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: config.AppName, Image: image}}}}
+		pod.Labels = map[string]string{appsv1.ControllerRevisionHashLabelKey: revision}
+		return pod
+	}
+	for _, c := range []struct {
+		name     string
+		revision string
+		observed int64
+		want     string
+	}{
+		{"it is of the latest template", "r2", 2, "etcd:2"},
+		{"it is of an earlier one", "r1", 2, "mirror/etcd"},
+		{"which one is the latest is not known", "r2", 1, "mirror/etcd"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod, set := made("mirror/etcd", c.revision), &appsv1.StatefulSet{}
+			set.Generation, set.Status.ObservedGeneration, set.Status.UpdateRevision = 2, c.observed, "r2"
+			set.Spec.Template.Spec = made("etcd:2", "").Spec
+			if got := ReadPod(&pod, set).Image; got != c.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}

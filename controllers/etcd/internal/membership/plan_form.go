@@ -11,9 +11,13 @@ import (
 // claims keep what a deleted object had: starting another in its place would hide its data, so the object takes that back.
 func (s Situation) formOrBlock() Step {
 	if permitted := s.Where(func(m Member) bool { return m.Pod.Permit != "" }); len(permitted) > 0 {
+		advice := ""
+		if s.HasStorage && s.LastStamped() > 0 {
+			advice = "or delete these pods, and the object continues with their volumes if the stamps on the claims allow it; "
+		}
 		return Step{Do: Block, Reason: commonv1.ReasonRecordLost, Message: fmt.Sprintf(
-			"status.membership is gone, and %s run with data: restore the object with its status, or delete it and its claims and make it again, "+
-				"which starts without that data", strings.Join(NamesOf(permitted), ", "))}
+			"status.membership is gone, and %s run with data: restore the object with its status, %sor delete it and its claims and make it "+
+				"again, which starts without that data", strings.Join(NamesOf(permitted), ", "), advice)}
 	}
 	if next, ok := s.takeBack(); ok {
 		return next

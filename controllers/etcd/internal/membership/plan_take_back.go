@@ -24,7 +24,8 @@ func (s Situation) takeBack() (Step, bool) {
 	}
 	if len(s.FormerPods) > 0 {
 		return Step{Do: Wait, RequeueAfter: time.Second, Message: fmt.Sprintf(
-			"waiting for the pods %s of a former EtcdCluster of this name to end. If nothing deletes them, delete them",
+			"waiting for the pods %s of a former EtcdCluster of this name to end. If nothing deletes them, delete them, and the StatefulSet that "+
+				"they are of",
 			strings.Join(s.FormerPods, ", "))}, true
 	}
 	going := slices.DeleteFunc(slices.Clone(data), func(c Claim) bool { return !c.Goes })
@@ -119,7 +120,7 @@ func (s Situation) refuseStamp(stamp Stamp) string {
 	switch others := s.claimsOfOthers(stamp); {
 	case stamp.Revision() == 0:
 		return "no claim has a stamp that says who the members were"
-	case stamp.Unsettled || stamp.Membership.ClusterID == "":
+	case stamp.Unsettled || stamp.Membership.ClusterID == "" || isRecovering(stamp.Membership):
 		return "by the stamps on the claims, that cluster was being formed, restored or recovered"
 	case len(others) > 0:
 		return fmt.Sprintf("the claims have data of several clusters: that of %s is of another one than the latest stamp names",
@@ -134,6 +135,11 @@ func (s Situation) refuseStamp(stamp Stamp) string {
 		return "the latest stamp does not say which version ran: " + err.Error()
 	}
 	return ""
+}
+
+// isRecovering reports whether the cluster is being made from the data of one member. A forged stamp may hide that: it has another flag.
+func isRecovering(record databasev1alpha1.EtcdMembership) bool {
+	return record.Change != nil && record.Change.Type == databasev1alpha1.EtcdRecover
 }
 
 // votersOf are the recorded members that count for the majority, whatever becomes of the one that is being removed.

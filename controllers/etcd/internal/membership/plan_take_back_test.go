@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -126,6 +127,12 @@ func TestVolumesAreTakenBack(t *testing.T) {
 		{"the cluster had not formed", func(s *scene) { s.Status.Membership.ClusterID = "" }, func(*applied) {}, Block, "being formed"},
 		{"a restore was under way", restoring, func(*applied) {}, Block, "being formed, restored"},
 		{"a recovery was under way", recovering, func(*applied) {}, Block, "being formed, restored"},
+		{"a forged stamp has a member make itself a cluster of one", nil, func(a *applied) {
+			a.stampAt(8, func(record *databasev1alpha1.EtcdMembership) {
+				record.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRecover, Name: "a-2", Recovery: "r"}
+			}, 0, 1, 2)
+		}, Block, "being formed, restored"},
+		{"a forged revision is beyond all others", nil, func(a *applied) { a.stampAt(math.MaxInt64-1, only(2), 2) }, TakeBack, ""},
 		{"a claim has the data of another cluster", nil, func(a *applied) { a.Claims[0].Data, a.Claims[0].Stamp = "other", "" }, Block,
 			"data of several clusters: that of data-a-0"},
 		{"a claim is stamped for another cluster", nil, func(a *applied) {
@@ -260,6 +267,7 @@ func TestStampsThatAreDue(t *testing.T) {
 		{"one that is being deleted has none", func(a *applied) { a.Claims[1].Stamp, a.Claims[1].Goes = "", true }, false, false},
 		{"one has a later one", func(a *applied) { a.stampAt(8, unchanged, 1) }, true, true},
 		{"one has another one of this revision", func(a *applied) { a.stampAt(7, only(0), 1) }, true, true},
+		{"one has a revision that no save could exceed", func(a *applied) { a.stampAt(math.MaxInt64, unchanged, 1) }, true, false},
 		{"one has a copy of a later one", func(a *applied) { a.stampAt(8, unchanged, 1); a.Claims[1].UID = "copy" }, true, false},
 		{"the record is that of an earlier release", func(a *applied) {
 			a.before.Status.Membership.Revision = 0
@@ -286,5 +294,18 @@ func TestStampsThatAreDue(t *testing.T) {
 				t.Errorf("due: %t, and the revision is taken: %t", due, a.before.IsRevisionTaken())
 			}
 		})
+	}
+}
+
+// Pods that nobody owns any more, as while volumes grow, do not end by themselves: to delete the claims would be too much.
+func TestPodsThatRunOnWithoutARecord(t *testing.T) {
+	a := newApplied()
+	a.Members = []Member{{Name: "a-0", Pod: Pod{UID: "p", Permit: "{}"}}}
+	if got := a.Plan(); got.Do != Block || !strings.Contains(got.Message, "delete these pods, and the object continues with their volumes") {
+		t.Errorf("got %s: %s", got, got.Message)
+	}
+	a.HasStorage = false
+	if got := a.Plan(); got.Do != Block || strings.Contains(got.Message, "delete these pods") {
+		t.Errorf("got %s: %s", got, got.Message)
 	}
 }

@@ -59,7 +59,9 @@ func (m Member) ProvesFormer(view View, minor int) bool {
 func (s Situation) goForward() (Step, bool) {
 	now, err := ParseVersion(s.Status.TargetVersion)
 	later := s.Where(func(m Member) bool {
-		return m.Record != nil && m.View.Answered && m.View.Version.Minor > now.Minor && m.View.ClusterVersion == m.View.Version.MinorString()
+		_, isKnown := newest[m.View.Version.Minor] // a server that lies must not lead to one that no spec can name
+		return m.Record != nil && m.View.Answered && m.View.Version.Minor > now.Minor && isKnown &&
+			m.View.ClusterVersion == m.View.Version.MinorString()
 	})
 	if err != nil || len(later) == 0 {
 		return Step{}, false

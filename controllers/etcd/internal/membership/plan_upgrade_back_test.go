@@ -91,6 +91,7 @@ func TestWhatTheMembersHaveAgreedOnIsFollowed(t *testing.T) {
 			s.run(Version{7, 3}, "3.7", 0)
 			s.pull("etcd:v3.7.3", 0)
 		}, "SetVersion ", "3.7.3 etcd:v3.7.3"},
+		{"not to a version that is not known", func(s *scene) { s.run(Version{99, 0}, "3.99", 1) }, "Block ", "a-1 runs 3.99.0"},
 		{"E19: a pod of the earlier version that has not started is deleted", func(s *scene) {
 			s.on(Version{7, 3})
 			s.Wanted = Version{7, 3}

@@ -62,12 +62,16 @@ func (s Stamp) Revision() int64 { return s.Membership.Revision }
 // maxStamp bounds what is read of a stamp, in bytes: a record of five members with 32 data directories has a tenth of it.
 const maxStamp = 64 << 10
 
+// maxStamped is far beyond what a record reaches. A forged revision next to the largest number would leave none for the next save.
+const maxStamped = 1 << 53
+
 // ReadStamp reads the stamp of a claim. It is not ok if there is none, if it was written on another claim, or if it cannot be read.
 func (c Claim) ReadStamp() (stamp Stamp, ok bool) {
 	if c.Stamp == "" || len(c.Stamp) > maxStamp || json.Unmarshal([]byte(c.Stamp), &stamp) != nil {
 		return Stamp{}, false
 	}
-	return stamp, stamp.ClaimUID == c.UID && c.UID != "" && stamp.Revision() > 0 && isWellFormed(stamp.Membership)
+	isWritten := stamp.Revision() > 0 && stamp.Revision() < maxStamped && isWellFormed(stamp.Membership)
+	return stamp, isWritten && stamp.ClaimUID == c.UID && c.UID != ""
 }
 
 // isWellFormed reports whether a record can be one that this operator has written.
