@@ -51,6 +51,9 @@ func restoreOnce(command []string, permit Permit, at Paths) error {
 	if err := runEtcdutl(restoreCommand(command, permit, work)); err != nil {
 		return unusableError{err}
 	}
+	if err := os.Remove(snapshotFile(work)); err != nil { // a server that is started next needs its room
+		return unusableError{err}
+	}
 	if err := closeRestored(command, permit, at.Loopback, work); err != nil {
 		return err
 	}

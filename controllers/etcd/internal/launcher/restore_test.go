@@ -105,6 +105,11 @@ func TestAMemberStartsWithTheBackup(t *testing.T) {
 			p.Restore.OperatorUsers = []string{"root"}
 			_ = os.WriteFile(volume+"/../bin/etcd", []byte("#!/bin/sh\nexit 3\n"), 0o700)
 		}, "requiring a login for the data: etcd ended before it was done: exit status 3", true},
+		{"the snapshot takes no room that etcd needs meanwhile", whole, func(_ *fetched, p *Permit, volume string) {
+			p.Restore.OperatorUsers = []string{"root"}
+			script := fmt.Sprintf("#!/bin/sh\n[ -e %s ] && exit 4\nexit 3\n", snapshotFile(workDir(volume, "d")))
+			_ = os.WriteFile(volume+"/../bin/etcd", []byte(script), 0o700)
+		}, "exit status 3", true},
 		{"no manifest arrives", whole, func(_ *fetched, p *Permit, _ string) { p.Restore.URL += "/nowhere" }, "invalid character", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
