@@ -99,7 +99,8 @@ func TestCRDsFitTheLastRelease(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	for _, rule := range slices.Concat(slices.Sorted(maps.Keys(permittedRules)), slices.Sorted(maps.Keys(loosenedRules)), []string{guard.String()}) {
+	exceptions := append(slices.Sorted(maps.Keys(permittedRules)), slices.Sorted(maps.Keys(loosenedRules))...)
+	for _, rule := range append(exceptions, guard.String()) {
 		if used[rule] == 0 {
 			t.Errorf("no field of the last release comes to have this rule: take it out of exceptions.go: %s", rule)
 		}
