@@ -94,7 +94,7 @@ var etcdInterleavings = []interleaving{
 		[]string{"the revision that was allowed is not in the permit"},
 		"a majority is lost, and the node of another loses power"},
 	{"the last copy goes with the claim of the member from which a recovery continues",
-		[]string{"the pod of a survivor goes with its claim"},
+		[]string{"the pod of a survivor goes with its claim", "the only data goes with a pod whose claim somebody has just deleted"},
 		"a majority is lost, and somebody deletes a claim"},
 	{"the members agree on the next version while the operator is stopped",
 		[]string{"an upgrade is taken back by what was seen long ago"},

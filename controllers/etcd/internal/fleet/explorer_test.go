@@ -60,16 +60,16 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"three without storage are to be one, and are not, one crash", resizing(formed(3, 3, false), 1), 0, 1, 15_000},
 		{"three form, are to be one, and are not", resizing(newModel(3, true), 1), 0, 0, 6_000},
 		{"three are to go to the next minor version, and are not, one crash", reversioning(formed(3, 3, true), 1), 0, 1, 15_000},
-		{"two of three run the next minor version, and are to return, one fault and one crash", halfUpgraded(), 1, 1, 15_000},
+		{"two of three run the next minor version, and are to return, one fault and one crash", halfUpgraded(), 1, 1, 12_000},
 		{"three are to go to a minor version whose image cannot be pulled, and are not, one fault",
 			withoutNextImage(reversioning(formed(3, 3, true), 1)), 1, 0, 8_000},
 		{"three are to go to the next minor version after a backup, are not, and are, one crash",
-			reversioning(scheduled(formed(3, 3, true)), 2), 0, 1, 15_000},
+			reversioning(scheduled(formed(3, 3, true)), 2), 0, 1, 6_000},
 		{"three form, are to have the next minor version, and are not", reversioning(newModel(3, true), 1), 0, 0, 6_000},
 		{"three form with too little memory", editing(newModel(3, true), isKilled, 2), 0, 0, 6_000},
 		{"three without storage get too little memory, one crash", editing(formed(3, 3, false), isKilled, 1), 0, 1, 15_000},
 		{"three without storage have too little memory, and one is killed while the operator is stopped",
-			killing(editing(formed(3, 3, false), isKilled, 1), 2), 0, 1, 40_000},
+			killing(editing(formed(3, 3, false), isKilled, 1), 2), 0, 1, 24_000},
 		{"one becomes three with a template by mistake that never starts, one crash",
 			editing(formed(1, 3, false), isUnschedulable, 1), 0, 1, 15_000},
 		{"three go to the next minor version after a backup, one crash", upgrading(3), 0, 1, 10_000},
@@ -119,7 +119,7 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 			}
 			var workers []*explorer
 			possible := actionsOf(start)
-			search := explore.Search[*model, int]{Start: start, Limit: c.limit, RestEvery: 11, NewModel: func() explore.Model[*model, int] {
+			search := explore.Search[*model, int]{Start: start, Limit: c.limit, RestEvery: 19, NewModel: func() explore.Model[*model, int] {
 				workers = append(workers, newExplorer(possible))
 				return workers[len(workers)-1]
 			}}

@@ -86,10 +86,10 @@ func (m *model) isSettled() bool {
 	return record.ClusterID != "" && record.Restore == nil && !m.isRecovering()
 }
 
-// hasNoFormerRecord reports whether the object was applied again, and the claims may have no record that it can continue from: the
-// operator may wait for a human. Nothing may be lost.
+// hasNoFormerRecord reports whether the object was applied again, and the claims may have no record that it can continue from, or an
+// EtcdRestore asks for a backup instead: the operator may wait for a human. Nothing may be lost.
 func (m *model) hasNoFormerRecord() bool {
-	return m.IsApplied && m.Status.Membership == nil && !m.Returns
+	return m.IsApplied && m.Status.Membership == nil && (!m.Returns || m.Request != "")
 }
 
 // formerPods are how many pods of the deleted object are yet to end.
