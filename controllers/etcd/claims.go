@@ -15,21 +15,21 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// claimsIn are claims as the plan needs to know of them, by name.
+// claimsIn returns the claims as the plan sees them, sorted by name.
 func (o *object) claimsIn(claims map[string]*corev1.PersistentVolumeClaim) []membership.Claim {
 	var list []membership.Claim
 	for _, pod := range slices.Sorted(maps.Keys(claims)) {
 		claim := claims[pod]
 		list = append(list, membership.Claim{Name: claim.Name, Member: pod, UID: claim.UID,
 			Data: claim.Annotations[config.AnnotationData], Stamp: claim.Annotations[config.AnnotationRecord],
-			Goes: !claim.DeletionTimestamp.IsZero() || o.cluster.Status.Membership == nil && o.isLeftToCollector(claim)})
+			Goes: !claim.DeletionTimestamp.IsZero() || o.cluster.Status.Membership == nil && o.isGarbage(claim)})
 	}
 	return list
 }
 
-// isLeftToCollector reports whether a claim is owned by a former object of this name, or by its StatefulSet: the garbage collector is
-// about to delete it.
-func (o *object) isLeftToCollector(claim *corev1.PersistentVolumeClaim) bool {
+// isGarbage reports whether a claim is owned by a former object of this name, or by its StatefulSet: the garbage collector is about to
+// delete it.
+func (o *object) isGarbage(claim *corev1.PersistentVolumeClaim) bool {
 	return slices.ContainsFunc(claim.OwnerReferences, func(owner metav1.OwnerReference) bool {
 		return owner.Name == o.cluster.Name && (owner.Kind == "EtcdCluster" && owner.UID != o.cluster.UID ||
 			owner.Kind == "StatefulSet" && owner.UID != o.in.set.UID)
@@ -69,8 +69,8 @@ func (a *apiEffects) StampClaims(ctx context.Context, stamp membership.Stamp) er
 	return nil
 }
 
-// stampClaim asks the API server first, as the cache may have the claim as it was before it was stamped last. A later stamp is that of
-// an operator that knows more.
+// stampClaim stamps one claim, and returns it as it is then. It asks the API server first, as the cache may have the claim as it was before
+// it was stamped last. It overwrites no later stamp: another operator has written that from a later record.
 func (a *apiEffects) stampClaim(ctx context.Context, cached *corev1.PersistentVolumeClaim, stamp membership.Stamp,
 ) (*corev1.PersistentVolumeClaim, error) {
 	claim := &corev1.PersistentVolumeClaim{}

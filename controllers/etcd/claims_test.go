@@ -46,7 +46,7 @@ func ofRevision(revision int64) membership.Stamp {
 		Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0", DataID: "d0", Ran: true}}}}
 }
 
-// stamped has a claim bear that stamp.
+// stamped writes a stamp on a claim.
 func stamped(stamp membership.Stamp) func(*corev1.PersistentVolumeClaim) {
 	return func(claim *corev1.PersistentVolumeClaim) {
 		claim.Annotations[config.AnnotationRecord] = stamp.For(claim.UID)
@@ -62,12 +62,12 @@ func TestClaimsThatGo(t *testing.T) {
 		edit func(*corev1.PersistentVolumeClaim)
 		goes bool
 	}{
-		{"no one owns it", func(*corev1.PersistentVolumeClaim) {}, false},
-		{"it is being deleted", goes, true},
-		{"the deleted object owns it", ownedBy(ofEtcd), true},
-		{"the StatefulSet of the deleted object owns it", ownedBy(ofSet), true},
-		{"somebody else owns it", ownedBy(ofPerson), false},
-		{"this object owns it", ownedBy(metav1.OwnerReference{Kind: "EtcdCluster", Name: "a", UID: "new"}), false},
+		{"a claim without an owner", func(*corev1.PersistentVolumeClaim) {}, false},
+		{"a claim that is being deleted", goes, true},
+		{"a claim of the deleted object", ownedBy(ofEtcd), true},
+		{"a claim of the deleted object's StatefulSet", ownedBy(ofSet), true},
+		{"a claim of somebody else", ownedBy(ofPerson), false},
+		{"a claim of this object", ownedBy(metav1.OwnerReference{Kind: "EtcdCluster", Name: "a", UID: "new"}), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := effectsOn(nil, e).object
@@ -87,7 +87,7 @@ func ownedBy(owner metav1.OwnerReference) func(*corev1.PersistentVolumeClaim) {
 	return func(claim *corev1.PersistentVolumeClaim) { claim.OwnerReferences = []metav1.OwnerReference{owner} }
 }
 
-// Each claim is stamped once. The cache may be older than the last stamp, which is then neither written again nor taken back.
+// Each claim is stamped once. The cache may be older than the last stamp, which is then neither written again nor overwritten.
 func TestClaimsAreStampedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -95,18 +95,18 @@ func TestClaimsAreStampedOnce(t *testing.T) {
 		writes       int
 		fails        bool
 	}{
-		{"it has none", volumeClaim("a-0"), volumeClaim("a-0"), 1, false},
-		{"it has an earlier one", volumeClaim("a-0", stamped(ofRevision(6))), volumeClaim("a-0", stamped(ofRevision(6))), 1, false},
-		{"it has it", volumeClaim("a-0", stamped(ofRevision(7))), volumeClaim("a-0", stamped(ofRevision(7))), 0, false},
-		{"it has it, and the cache is older", volumeClaim("a-0"), volumeClaim("a-0", stamped(ofRevision(7))), 0, false},
-		{"it has a later one, and the cache is older", volumeClaim("a-0"), volumeClaim("a-0", stamped(ofRevision(8))), 0, true},
-		{"it has a copy of a later one", volumeClaim("a-0"), volumeClaim("a-0", func(claim *corev1.PersistentVolumeClaim) {
+		{"a claim without a stamp", volumeClaim("a-0"), volumeClaim("a-0"), 1, false},
+		{"a claim with an earlier stamp", volumeClaim("a-0", stamped(ofRevision(6))), volumeClaim("a-0", stamped(ofRevision(6))), 1, false},
+		{"a claim with the stamp", volumeClaim("a-0", stamped(ofRevision(7))), volumeClaim("a-0", stamped(ofRevision(7))), 0, false},
+		{"a claim with the stamp, and the cache is older", volumeClaim("a-0"), volumeClaim("a-0", stamped(ofRevision(7))), 0, false},
+		{"a claim with a later stamp, and the cache is older", volumeClaim("a-0"), volumeClaim("a-0", stamped(ofRevision(8))), 0, true},
+		{"a claim with the copy of a later stamp", volumeClaim("a-0"), volumeClaim("a-0", func(claim *corev1.PersistentVolumeClaim) {
 			claim.Annotations[config.AnnotationRecord] = ofRevision(8).For("another")
 		}), 1, false},
-		{"it is being deleted", volumeClaim("a-0", goes), volumeClaim("a-0", goes), 0, false},
-		{"it is being deleted, and the cache is older", volumeClaim("a-0"), volumeClaim("a-0", goes), 0, false},
-		{"it is gone", volumeClaim("a-0"), nil, 0, false},
-		{"it is another one by now", volumeClaim("a-0"), volumeClaim("a-0", func(claim *corev1.PersistentVolumeClaim) {
+		{"a claim that is being deleted", volumeClaim("a-0", goes), volumeClaim("a-0", goes), 0, false},
+		{"a claim that is being deleted, and the cache is older", volumeClaim("a-0"), volumeClaim("a-0", goes), 0, false},
+		{"a claim that is gone", volumeClaim("a-0"), nil, 0, false},
+		{"a claim in the place of another", volumeClaim("a-0"), volumeClaim("a-0", func(claim *corev1.PersistentVolumeClaim) {
 			claim.UID = "next"
 		}), 0, true},
 	} {
@@ -141,8 +141,8 @@ func TestClaimsAreStampedOnce(t *testing.T) {
 	}
 }
 
-// Before the volumes are taken back, the claims are read from the API server, whatever the cache has.
-func TestClaimsAreReadBeforeTheyAreTakenBack(t *testing.T) {
+// Before the volumes are reused, the claims are read from the API server, whatever the cache has.
+func TestClaimsAreReadBeforeTheyAreReused(t *testing.T) {
 	client := fake.NewClientBuilder().WithObjects(volumeClaim("a-1"), volumeClaim("a-0", stamped(ofRevision(7)))).Build()
 	a := effectsOn(client, builders.EtcdCluster("a").In("default").Storage("1Gi").Build())
 	a.in.set = &appsv1.StatefulSet{}
@@ -152,7 +152,7 @@ func TestClaimsAreReadBeforeTheyAreTakenBack(t *testing.T) {
 	}
 }
 
-// The pods of a deleted object run for a while. They are no members', and no data is taken back meanwhile.
+// The pods of a deleted object run for a while. They are no members', and no volume is reused meanwhile.
 func TestPodsOfADeletedObject(t *testing.T) {
 	pod := func(name string, owners ...metav1.OwnerReference) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: parts.Labels(config.AppName, "a"),
@@ -178,8 +178,8 @@ func TestPodsOfADeletedObject(t *testing.T) {
 	}
 }
 
-// What could not be taken back leaves no record, and children that are made without one would block those with it.
-func TestAPassThatTakesNothingBackWritesNothing(t *testing.T) {
+// If the volumes could not be reused, there is no record: children that are made without one would block those that are made with it.
+func TestAPassThatReusesNothingWritesNothing(t *testing.T) {
 	refusal := errors.New("refused")
 	for _, c := range []struct {
 		name   string
@@ -202,7 +202,7 @@ func TestAPassThatTakesNothingBackWritesNothing(t *testing.T) {
 			e := builders.EtcdCluster("a").In("default").Storage("1Gi").Build()
 			a := effectsOn(api, e)
 			a.in.set = &appsv1.StatefulSet{}
-			p := &pass{object: a.object, effects: a, fleet: &fleet.Fleet{Cluster: e, Effects: a}, step: membership.Step{Do: membership.TakeBack}}
+			p := &pass{object: a.object, effects: a, fleet: &fleet.Fleet{Cluster: e, Effects: a}, step: membership.Step{Do: membership.ReuseVolumes}}
 			err := p.act(logr.NewContext(t.Context(), logr.Discard()))
 			if err != nil || !p.readsOnly || !errors.Is(p.failed, c.failed) || e.Status.Membership != nil {
 				t.Errorf("%v, %v: %s, and it only reads: %t", err, p.failed, p.step, p.readsOnly)
@@ -211,14 +211,14 @@ func TestAPassThatTakesNothingBackWritesNothing(t *testing.T) {
 	}
 }
 
-// A pass without a record writes nothing but to form a cluster, to fetch its backup, or to take volumes back.
+// A pass without a record writes nothing but to form a cluster, to fetch its backup, or to reuse volumes.
 func TestWhatAPassWithoutARecordChanges(t *testing.T) {
 	for _, c := range []struct {
 		step    membership.Step
 		changes bool
 	}{
 		{membership.Step{Do: membership.Form}, true},
-		{membership.Step{Do: membership.TakeBack}, true},
+		{membership.Step{Do: membership.ReuseVolumes}, true},
 		{membership.Step{Do: membership.Wait, Fetches: true}, true},
 		{membership.Step{Do: membership.Wait}, false},
 		{membership.Step{Do: membership.Block}, false},

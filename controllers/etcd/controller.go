@@ -44,7 +44,7 @@ var Owned = []ctrlclient.Object{
 	&appsv1.StatefulSet{}, &corev1.Service{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
 }
 
-// KeptArgument starts the argument of a pod that the controller reads from the cache.
+// KeptArgument is the prefix of the only argument of a container that the controller reads, so that the cache keeps it.
 const KeptArgument = config.QuotaArgument
 
 // optionalTypes are the types of children that a cluster may lack.

@@ -90,11 +90,11 @@ func TestAClaimIsConfirmedByTheAPIServer(t *testing.T) {
 		err   error // of the API server
 		stays bool
 	}{
-		{"it stays", metav1.ObjectMeta{Name: "data-a-0", UID: "c0"}, nil, true},
-		{"somebody has deleted it", metav1.ObjectMeta{Name: "data-a-0", UID: "c0", DeletionTimestamp: &going,
+		{"the claim stays", metav1.ObjectMeta{Name: "data-a-0", UID: "c0"}, nil, true},
+		{"somebody has deleted the claim", metav1.ObjectMeta{Name: "data-a-0", UID: "c0", DeletionTimestamp: &going,
 			Finalizers: []string{"kubernetes.io/pvc-protection"}}, nil, false},
-		{"it is gone", metav1.ObjectMeta{Name: "data-a-1", UID: "c0"}, nil, false},
-		{"another has come in its place", metav1.ObjectMeta{Name: "data-a-0", UID: "c1"}, nil, false},
+		{"the claim is gone", metav1.ObjectMeta{Name: "data-a-1", UID: "c0"}, nil, false},
+		{"another claim is in its place", metav1.ObjectMeta{Name: "data-a-0", UID: "c1"}, nil, false},
 		{"the API server does not reply", metav1.ObjectMeta{Name: "data-a-0", UID: "c0"}, errors.New("no reply"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// evictionLimit is the time for an eviction that was sent: an admission webhook alone may take 30 s
+	// evictionLimit is how long an eviction may take once it was sent: an admission webhook alone may take 30 s
 	// (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#timeouts).
 	evictionLimit = 40 * time.Second
 	// evictionPatience is how long a budget may refuse a pod before a human is called. All members are healthy then, so that the
@@ -33,9 +33,9 @@ const (
 	maxBudgets = 500
 )
 
-// EvictPod lets an eviction end that was sent within the time of an act. The API server notes the pod in the budget before it deletes it
-// (pkg/registry/core/pod/storage/eviction.go): an eviction that is cut off in between leaves that note, and the budget spares no other
-// pod for two minutes. An operator that leads next may act meanwhile, as the budget still keeps the majority.
+// EvictPod sends an eviction only within the time of the act, and then waits for its end even beyond that. The API server notes the pod in
+// the budget before it deletes the pod (pkg/registry/core/pod/storage/eviction.go): if an eviction is cut off in between, that note stays,
+// and the budget allows no other eviction for two minutes. Another operator may act meanwhile: the budget still keeps the majority.
 func (a *apiEffects) EvictPod(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-// A record has room for 32 directories of former members. The one that it forgets for another is reported, once it is saved.
+// A record has room for 32 directories of former members. Once it is saved without the oldest, that is reported.
 func TestARecordThatForgetsDataIsReported(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -25,10 +25,10 @@ func TestARecordThatForgetsDataIsReported(t *testing.T) {
 		refusal  error // of the save
 		reported bool
 	}{
-		{"it still names all", 31, true, nil, false},
-		{"it forgets the oldest", 32, true, nil, true},
-		{"it did not name all before", 32, false, nil, false},
-		{"it was not saved", 32, true, errors.New("conflict"), false},
+		{"a record that still names all", 31, true, nil, false},
+		{"a record that forgets the oldest", 32, true, nil, true},
+		{"a record that did not name all before", 32, false, nil, false},
+		{"a record that was not saved", 32, true, errors.New("conflict"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := builders.EtcdCluster("a").Build()

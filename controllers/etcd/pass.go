@@ -28,8 +28,8 @@ type pass struct {
 	fleet *fleet.Fleet
 	// step is what is to be done. plan fills it in; act replaces it when the step must wait or is blocked.
 	step membership.Step
-	// readsOnly says that the pass neither acts nor writes children. plan fills it in, and act once more: volumes that could not be taken
-	// back leave the object without a record.
+	// readsOnly says that the pass neither acts nor writes children. plan fills it in, and act once more: if the volumes could not be reused,
+	// the object still has no record.
 	readsOnly bool
 	// failed is the error of a step that a server refused. act fills it in. The children and the status follow all the same.
 	failed error
@@ -130,9 +130,9 @@ func (p *pass) childInputs() children.Inputs {
 	return in
 }
 
-// changesNothing reports whether the pass only reads: the object is paused, or there is no cluster and none is being formed or taken back.
+// changesNothing reports whether the pass only reads: the object is paused, or it has no cluster, forms none and reuses no volumes.
 func (p *pass) changesNothing() bool {
-	starts := p.step.Do == membership.Form || p.step.Do == membership.TakeBack && p.failed == nil || p.step.Fetches
+	starts := p.step.Do == membership.Form || p.step.Do == membership.ReuseVolumes && p.failed == nil || p.step.Fetches
 	return p.cluster.Spec.Paused || p.cluster.Status.Membership == nil && !starts
 }
 

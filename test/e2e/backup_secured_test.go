@@ -37,13 +37,13 @@ func certify(ctx context.Context, name, other string) *corev1.Secret {
 	return made
 }
 
-// knockAt reads from the first member of an EtcdCluster, at its pod, without a login, from before there is one. The returned function ends
-// that. It returns how many reads etcd has refused because of that, and how many it has answered.
-func knockAt(ctx context.Context, e *databasev1alpha1.EtcdCluster) func() (refused, let int) {
+// readWithoutLogin reads from the first member of an EtcdCluster again and again, at its pod and without a login. It starts before there is
+// a member. The returned function ends that, and returns how many reads etcd has refused for lack of a login, and how many it has answered.
+func readWithoutLogin(ctx context.Context, e *databasev1alpha1.EtcdCluster) func() (refused, let int) {
 	var refused, let int
 	run, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	knock := func() {
+	read := func() {
 		pod := &corev1.Pod{}
 		if k8s.Get(run, client.ObjectKey{Namespace: namespace, Name: e.Name + "-0"}, pod) != nil || pod.Status.PodIP == "" {
 			return
@@ -56,7 +56,7 @@ func knockAt(ctx context.Context, e *databasev1alpha1.EtcdCluster) func() (refus
 		}
 		reply, err := http.DefaultClient.Do(request)
 		if err != nil {
-			return // nothing listens yet
+			return // no server listens yet
 		}
 		defer reply.Body.Close() //nolint:errcheck // enough was seen
 		switch text, _ := io.ReadAll(reply.Body); {
@@ -75,7 +75,7 @@ func knockAt(ctx context.Context, e *databasev1alpha1.EtcdCluster) func() (refus
 			case <-run.Done():
 				return
 			case <-tick.C:
-				knock()
+				read()
 			}
 		}
 	}()
@@ -106,14 +106,14 @@ var _ = Describe("What is behind certificates is backed up, and a new one of ano
 			DeferCleanup(etcd.Close)
 			return etcd
 		}
-		e, unguarded := secure("keys", "3.5").Build(), builders.EtcdCluster("unguarded").Version("3.5").Size(1).Build()
+		e, unsecured := secure("keys", "3.5").Build(), builders.EtcdCluster("unsecured").Version("3.5").Size(1).Build()
 		create(ctx, e)
-		create(ctx, unguarded)
-		eventuallyReady(ctx, unguarded)
-		putting := puttingBy(ctx, dialEtcd(unguarded, nil))
-		ofUnguarded := putting.confirmed()
-		asksForNone := builders.EtcdBackup("unguarded", unguarded.Name, store).Build()
-		create(ctx, asksForNone)
+		create(ctx, unsecured)
+		eventuallyReady(ctx, unsecured)
+		putting := puttingBy(ctx, dialEtcd(unsecured, nil))
+		ofUnsecured := putting.confirmed()
+		unsecuredBackup := builders.EtcdBackup("unsecured", unsecured.Name, store).Build()
+		create(ctx, unsecuredBackup)
 		eventuallyReady(ctx, e)
 		eventually(ctx, e, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
 		w := puttingBy(ctx, dial(e.Name))
@@ -129,33 +129,33 @@ var _ = Describe("What is behind certificates is backed up, and a new one of ano
 		}).Build()
 		create(ctx, open)
 
-		By("having what asks for no login ask for one from the first answer on")
-		eventually(ctx, asksForNone, commonv1.ConditionComplete, metav1.ConditionTrue)
+		By("restoring the backup of an etcd without auth into one with auth, which answers no read without a login")
+		eventually(ctx, unsecuredBackup, commonv1.ConditionComplete, metav1.ConditionTrue)
 		putting.stop()
-		guarded := builders.EtcdCluster("guarded").Version("3.6").Size(1).Auth("again-password").With(func(s *databasev1alpha1.EtcdClusterSpec) {
-			s.Bootstrap = &databasev1alpha1.EtcdBootstrap{Backup: commonv1.BackupReference{Store: store, Name: asksForNone.Name}}
+		secured := builders.EtcdCluster("secured").Version("3.6").Size(1).Auth("again-password").With(func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.Bootstrap = &databasev1alpha1.EtcdBootstrap{Backup: commonv1.BackupReference{Store: store, Name: unsecuredBackup.Name}}
 		}).Build()
-		knocks := knockAt(ctx, guarded)
+		endReads := readWithoutLogin(ctx, secured)
 
 		again := secure("again", "3.6").With(func(s *databasev1alpha1.EtcdClusterSpec) {
 			s.Bootstrap = &databasev1alpha1.EtcdBootstrap{Backup: commonv1.BackupReference{Store: store, Name: b.Name}}
 		}).Build()
 		create(ctx, again)
-		create(ctx, guarded)
+		create(ctx, secured)
 		eventuallyReady(ctx, again)
 		eventually(ctx, again, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
-		eventually(ctx, guarded, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
-		refused, let := knocks()
+		eventually(ctx, secured, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
+		refused, let := endReads()
 		GinkgoWriter.Printf("%d reads without a login were refused\n", refused)
 		Expect(refused).NotTo(BeZero())
 		Expect(let).To(BeZero(), "next to %d that were refused", refused)
-		binding := secretOf(ctx, "guarded-binding").Data
+		binding := secretOf(ctx, "secured-binding").Data
 		var owner *clientv3.Client
 		Eventually(func() (err error) { // as above
-			owner, err = dialEtcdAs(guarded, string(binding["username"]), string(binding["password"]))
+			owner, err = dialEtcdAs(secured, string(binding["username"]), string(binding["password"]))
 			return err
 		}).WithContext(ctx).Should(Succeed())
-		Expect(missing(ofUnguarded, etcdKeys(ctx, owner))).To(BeEmpty(), "of %d confirmed before the backup", len(ofUnguarded))
+		Expect(missing(ofUnsecured, etcdKeys(ctx, owner))).To(BeEmpty(), "of %d confirmed before the backup", len(ofUnsecured))
 		restored := etcdKeys(ctx, dial(again.Name))
 		Expect(missing(confirmed, restored)).To(BeEmpty(), "of %d confirmed before the backup", len(confirmed))
 		Expect(missing(restored, w.attempted())).To(BeEmpty(), "no client wrote it")

@@ -118,7 +118,7 @@ var _ = Describe("EtcdCluster", func() {
 			g.Expect(e.Status.Members[2].Version).To(HavePrefix("3.7."))
 		}).WithContext(ctx).Should(Succeed())
 
-		By("another one's image cannot be pulled")
+		By("the image of the next pod cannot be pulled")
 		missing := e.Status.TargetImage + "-typo"
 		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Image = missing })
 		eventuallyMadeWith(ctx, e, HavePrefix("3.7."), Equal(missing))

@@ -98,7 +98,7 @@ var backups = []mutant{
 		"TestTheServerOfARestoreChecksEachValue"},
 	{"any unverified dump is restored by its sizes alone", "internal/config/restore.go",
 		"s.Bootstrap.Item != \"\" && ", "",
-		"TestTheServerOfARestoreChecksEachValue/the latest, verified or not"},
+		"TestTheServerOfARestoreChecksEachValue/the latest backup is checked, verified or not"},
 	{"a member that differs is backed up", "../backup/source/etcd_compare.go",
 		"if h.hashes[first] == h.hashes[second] {", "if true {",
 		"TestAMemberThatDiffersIsOutvoted"},

@@ -4,7 +4,7 @@ import "slices"
 
 // planted are the mutants, by the rule that they break.
 var planted = slices.Concat(candidates, verdicts, records, volumes, acts, changes, servers, observations, elections, backups, memberships,
-	clientCertificates, diskSpace)
+	clients, maintenance)
 
 // Who becomes master after one that is dead.
 var candidates = []mutant{

@@ -44,7 +44,7 @@ var permittedRules = map[string]string{
 
 // loosenedRules are rules that accept whatever the released rule accepts that is given for each, and more: CompareCRDs sees another text.
 var loosenedRules = map[string]string{
-	// An upgrade of an EtcdCluster can be taken back.
+	// An upgrade of an EtcdCluster can be rolled back.
 	"!has(self.spec.version) || !has(self.status) || !has(self.status.targetVersion) || " +
 		"has(oldSelf.spec.version) && oldSelf.spec.version == self.spec.version || " +
 		"self.spec.version.split('.')[1] >= self.status.targetVersion.split('.')[1] || " +

@@ -19,7 +19,8 @@ import (
 // CatalogLabel says where in a catalog's image the catalog is.
 const CatalogLabel = "operators.operatorframework.io.index.configs.v1=/configs"
 
-// Image holds OLM, within the registry. It is an empty catalog as well, with opm to serve it: `make olm-up` publishes it.
+// Image is the name, within the registry, of the image that holds OLM. It is an empty catalog as well, with opm to serve it. `make olm-up`
+// publishes it.
 const Image = "olm:local"
 
 // HealthProbe is where OLM looks in a catalog's image for what asks whether it serves.

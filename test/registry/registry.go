@@ -19,7 +19,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 )
 
-// shell is the image that all stand on at last.
+// shell is the image that all others are built on.
 const shell = "library/busybox:1.37"
 
 // Registry is where the cluster's nodes pull images from.
@@ -31,11 +31,11 @@ type Registry struct {
 	root      string
 }
 
-// Image is another one, and files on top of it.
+// Image is another image with files on top of it.
 type Image struct {
 	// Name within the registry, with a tag.
 	Name string
-	// Base is the name of the other one within the registry, with a tag. A shell by default.
+	// Base is the name of that other image within the registry, with a tag. Default: a shell.
 	Base string
 	// Files, from their places in the image to those on this machine. A name that ends
 	// with a slash is an empty folder's.

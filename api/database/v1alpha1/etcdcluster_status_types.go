@@ -77,8 +77,8 @@ type EtcdRecordedMember struct {
 	// +optional
 	ClaimUID types.UID `json:"claimUID,omitempty"`
 
-	// startedBy is the UID of the only pod that may start with an empty data directory; empty until a pod was permitted to. It is that
-	// of no pod if the member is one of a former object, whose volumes were taken back.
+	// startedBy is the UID of the only pod that may start with an empty data directory; empty until a pod was permitted to. It is the UID
+	// of no pod if the member's volume is reused from a deleted EtcdCluster.
 	// +optional
 	StartedBy types.UID `json:"startedBy,omitempty"`
 

@@ -47,7 +47,7 @@ type EtcdClusterSpec struct {
 	// that the operator then knows is run. That patch stays: condition UpdateAvailable reports a newer one, which is taken
 	// by naming it. Raising the version upgrades the members one at a time, through every minor version between. Until all
 	// members have agreed on the minor version of status.targetVersion (status.clusterVersion), the one before it can be set
-	// again, which takes the upgrade back; no earlier one can be set. Default: the newest minor version when the object was
+	// again, which rolls the upgrade back; no earlier one can be set. Default: the newest minor version when the object was
 	// made; it then stays.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
@@ -265,7 +265,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="... || self.spec.version.split('.')[1] >= self.status.clusterVersion.split('.')[1])"
 // +kubebuilder:validation:XValidation:rule="...",fieldPath=".spec.version"
 // +kubebuilder:validation:XValidation:rule="...",message="version cannot be of an earlier minor version than status.targetVersion,"
-// +kubebuilder:validation:XValidation:rule="...",message="other than the one before it, while status.clusterVersion is no later than that:"
+// +kubebuilder:validation:XValidation:rule="...",message="except the one before it while status.clusterVersion is no later than that:"
 // +kubebuilder:validation:XValidation:rule="...",message="etcd cannot read data that a later one has written;"
 // +kubebuilder:validation:XValidation:rule="...",message="restore a backup into a new EtcdCluster"
 // +operator-sdk:csv:customresourcedefinitions:displayName="Etcd Cluster"

@@ -23,7 +23,8 @@ const (
 	sameRevisionLimit = 10 * time.Second
 )
 
-// keyValueHash is of a server's keys and values at one revision. Two can be compared if both have compacted up to the same revision.
+// keyValueHash is the hash of a server's keys and values at one revision. Two can be compared if both have compacted up to the same
+// revision.
 type keyValueHash struct {
 	hash      uint32
 	compacted int64

@@ -22,9 +22,9 @@ const impossibleVersion = "1"
 
 // send applies under a precondition that makes a lost race harmless: it applies an absent child at a version that
 // nothing has, which creates and never adopts, and a child of ours under its UID. What exists is changed only if the owner is
-// confirmed: an older one may want fewer replicas, an older image or a wider budget. So is a StatefulSet created: it adopts the pods that
-// a deleted one has left, and deletes those that it does not count. Anything else that is missing is created without a question; if it is
-// not wanted any more, a later pass deletes it.
+// confirmed: an older one may want fewer replicas, an older image or a wider budget. That also holds before a StatefulSet is created: it
+// adopts the pods that a deleted one has left, and deletes those that it does not count. Anything else that is missing is created without
+// a question; if it is not wanted any more, a later pass deletes it.
 func (c *Converger) send(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
 	options := []client.ApplyOption{client.FieldOwner(FieldManager)}
 	if live != nil || want.GetKind() == "StatefulSet" {

@@ -163,9 +163,9 @@ func TestTheQuotaThatAPodRunsWith(t *testing.T) {
 		args []string
 		want int64
 	}{
-		{"its arguments name one", []string{"/usr/local/bin/etcd", "--quota-backend-bytes=1000"}, 1000},
-		{"its arguments name none", []string{"/usr/local/bin/etcd"}, 0},
-		{"somebody else has written what is no number", []string{"--quota-backend-bytes=1Gi"}, 0},
+		{"a pod whose arguments name a quota", []string{"/usr/local/bin/etcd", "--quota-backend-bytes=1000"}, 1000},
+		{"a pod whose arguments name none", []string{"/usr/local/bin/etcd"}, 0},
+		{"a pod whose quota is no number of bytes", []string{"--quota-backend-bytes=1Gi"}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "other"}, {Name: config.AppName, Args: c.args}}}}

@@ -15,7 +15,7 @@ import (
 // acts has what carries out each verb that acts.
 var acts = map[membership.Verb]func(*Fleet, context.Context, membership.Step) error{
 	membership.Form:                saved((*Fleet).recordForming),
-	membership.TakeBack:            (*Fleet).doTakeBack,
+	membership.ReuseVolumes:        (*Fleet).doReuseVolumes,
 	membership.StartMember:         saved((*Fleet).recordStart),
 	membership.RecordIDs:           saved((*Fleet).recordIDs),
 	membership.AdoptMember:         saved((*Fleet).recordAsItRuns),
@@ -48,8 +48,8 @@ var acts = map[membership.Verb]func(*Fleet, context.Context, membership.Step) er
 	membership.EndRestore:          (*Fleet).doEndRestore,
 }
 
-// Act performs a step, if it acts. What was recorded before is on the claims first: nothing follows from a record that they do not
-// have. The caller makes sure that no other operator acts meanwhile.
+// Act performs a step, if it acts. The claims are stamped first: nothing follows from a record that they do not have. The caller makes
+// sure that no other operator acts meanwhile.
 func (f *Fleet) Act(ctx context.Context, s membership.Step) error {
 	if s.Changes() || s.RemovesPod() {
 		log.FromContext(ctx).Info("step", "do", s.Do, "member", s.Member, "target", s.Target, "version", s.Version, "message", s.Message)
@@ -90,8 +90,8 @@ func Outcome(s membership.Step, err error) (membership.Step, error) {
 func isWaiting(err error) bool {
 	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) ||
 		errors.Is(err, ErrNoDisruptionAllowed) || errors.Is(err, ErrWithdrawn) || errors.Is(err, ErrPodChanged) ||
-		errors.Is(err, ErrClaimGoes) || errors.Is(err, errNotBackedUp) || errors.Is(err, errPassedPoint) ||
-		errors.Is(err, errNotTakenBack)
+		errors.Is(err, ErrClaimGoes) || errors.Is(err, errNotBackedUp) || errors.Is(err, errNoFormerMember) ||
+		errors.Is(err, errClaimsChanged)
 }
 
 // waitTime is how soon to try again what must wait.

@@ -7,8 +7,8 @@ import (
 )
 
 // doDeletePod deletes a pod. One that goes only as it was seen stays if its server answers now: the kubelet reports a start later than
-// etcd serves. One whose volume must stay does if its claim goes by now: with the pod, the claim and the data would be gone. A claim that
-// is deleted after that answer goes as if it were deleted after the pod.
+// etcd serves. One whose data no other member is known to have stays if its claim is being deleted by now: the claim waits for the pod, and
+// the data would be gone with both. If the claim is deleted after that question, the outcome is as if it were deleted after the pod.
 func (f *Fleet) doDeletePod(ctx context.Context, s membership.Step) error {
 	if server := f.servers[s.Member]; s.AsSeen && server != nil && answersNow(ctx, server) {
 		return ErrPodChanged

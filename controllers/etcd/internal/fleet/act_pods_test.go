@@ -45,9 +45,9 @@ func TestAPodStaysIfTheOnlyDataWouldGoWithIt(t *testing.T) {
 		needs bool
 		goes  bool
 	}{
-		{"its claim stays", "stays", true, true},
-		{"its claim goes", "goes", true, false},
-		{"others have the data", "goes", false, true},
+		{"the claim stays", "stays", true, true},
+		{"the claim is being deleted", "goes", true, false},
+		{"the claim is being deleted, and others have the data", "goes", false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var deleted []string

@@ -7,8 +7,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
-// errNotTakenBack says that the claims are not as they were when it was decided to continue from them.
-var errNotTakenBack = errors.New("the claims of the former EtcdCluster have changed: looking again")
+// errClaimsChanged says that the claims are not as they were when the plan decided to reuse their volumes.
+var errClaimsChanged = errors.New("the claims of the former EtcdCluster have changed: looking again")
 
 // save saves the status, with a later revision of the record than any claim is stamped with.
 func (f *Fleet) save(ctx context.Context) error {
@@ -18,9 +18,8 @@ func (f *Fleet) save(ctx context.Context) error {
 	return f.Effects.Save(ctx)
 }
 
-// stampClaims writes the record on the claims, where they have another. At rest it sends nothing. Where the claims have a later
-// revision, either the object that was read is older, and the save fails, or somebody has restored an earlier status, which then
-// gets the latest revision.
+// stampClaims writes the record on the claims that have another. At rest it sends nothing. If a claim has a later revision, either the
+// object that was read is outdated, and the save fails; or somebody has restored an earlier status, which then gets the latest revision.
 func (f *Fleet) stampClaims(ctx context.Context) error {
 	if !f.Situation().AreStampsDue() {
 		return nil
@@ -42,18 +41,18 @@ func (f *Fleet) stampClaims(ctx context.Context) error {
 	return nil
 }
 
-// doTakeBack saves the record that the claims of a former object have. It reads them once more: the cache may be behind.
-func (f *Fleet) doTakeBack(ctx context.Context, _ membership.Step) error {
+// doReuseVolumes saves the record that is stamped on the claims of a former object. It reads the claims once more: the cache may be behind.
+func (f *Fleet) doReuseVolumes(ctx context.Context, _ membership.Step) error {
 	claims, err := f.Effects.ReadClaims(ctx)
 	if err != nil {
 		return err
 	}
 	f.Claims = claims
 	now := f.Situation()
-	if next := now.Plan(); next.Do != membership.TakeBack {
-		return errNotTakenBack
+	if next := now.Plan(); next.Do != membership.ReuseVolumes {
+		return errClaimsChanged
 	}
 	stamp, _ := now.FormerRecord()
-	f.Cluster.Status = now.TakenBack(stamp)
+	f.Cluster.Status = now.StatusFrom(stamp)
 	return f.save(ctx)
 }

@@ -50,7 +50,7 @@ func (o orderedServer) Remove(ctx context.Context, id uint64) error {
 	return o.server.Remove(ctx, id)
 }
 
-// ordered is what a pass over a model sees, whose effects are noted.
+// ordered is what a pass over a model sees. Its effects are noted.
 func ordered(m *model) (*Fleet, *orderedEffects) {
 	e := m.object()
 	effects := &orderedEffects{modelEffects: &modelEffects{model: m, object: e, version: m.Version}}
@@ -62,8 +62,8 @@ func ordered(m *model) (*Fleet, *orderedEffects) {
 	return f, effects
 }
 
-// What a later object of this name would not know of must not happen: the claims are stamped before etcd removes a member, before a pod
-// may start, and before any act.
+// Nothing happens that a later object of this name would not know of: the claims are stamped before etcd removes a member, before a pod may
+// start, and before any act.
 func TestTheClaimsAreStampedFirst(t *testing.T) {
 	ctx := logr.NewContext(t.Context(), logr.Discard())
 	for _, c := range []struct {
@@ -135,7 +135,7 @@ func TestWithoutAStampNothingIsDone(t *testing.T) {
 }
 
 // The cache may have claims that have changed since.
-func TestOnlyWhatTheAPIServerHasIsTakenBack(t *testing.T) {
+func TestOnlyWhatTheAPIServerHasIsReused(t *testing.T) {
 	ctx := logr.NewContext(t.Context(), logr.Discard())
 	for name, changed := range map[string]bool{"nothing has changed": false, "the claims were replaced": true} {
 		t.Run(name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestOnlyWhatTheAPIServerHasIsTakenBack(t *testing.T) {
 			}
 			err := f.Act(ctx, step)
 			after := m.Status.Membership
-			if step.Do != membership.TakeBack || errors.Is(err, errNotTakenBack) != changed || (after == nil) != changed {
+			if step.Do != membership.ReuseVolumes || errors.Is(err, errClaimsChanged) != changed || (after == nil) != changed {
 				t.Fatalf("%s: %v, %+v", step, err, after)
 			}
 			if !changed && (after.Revision <= before.Revision || after.ClusterID != before.ClusterID || len(after.Members) != 3) {
@@ -171,7 +171,7 @@ func TestARevisionOnlyRises(t *testing.T) {
 		"a backup takes the place of all data": func(f *Fleet) error {
 			return f.doStartRestore(t.Context(), membership.Step{Do: membership.StartRestore, Restore: &databasev1alpha1.EtcdMembershipRestore{}})
 		},
-		"it is formed again": func(f *Fleet) error {
+		"a cluster is formed again": func(f *Fleet) error {
 			return saved((*Fleet).recordForming)(f, t.Context(), membership.Step{Do: membership.Form, Version: "3.6.16"})
 		},
 		"a claim has a later one": func(f *Fleet) error {

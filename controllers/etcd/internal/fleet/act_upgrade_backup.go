@@ -19,12 +19,9 @@ func (f *Fleet) doDeleteUpgradeBackup(ctx context.Context, s membership.Step) er
 	return f.Effects.DeleteUpgradeBackup(ctx, s.Backup)
 }
 
-// errPassedPoint says that the members may have agreed on a later version since they were looked at.
-var errPassedPoint = errors.New("the member that runs the former version does not answer any more")
-
 // doSetVersion saves which version pods are made with. Before it leaves a minor version it asks the API server about backups: one by
-// a schedule that was made just before the edit of the version must not be overlooked. Before it returns to one, it asks the member that
-// proves that this is possible once more.
+// a schedule that was made just before the edit of the version must not be overlooked. Before it returns to one, it asks once
+// more the member that proves that all can return.
 func (f *Fleet) doSetVersion(ctx context.Context, s membership.Step) error {
 	next, err := membership.ParseVersion(s.Version)
 	if err != nil {
@@ -38,26 +35,9 @@ func (f *Fleet) doSetVersion(ctx context.Context, s membership.Step) error {
 			return fmt.Errorf("%w: %s", errNotBackedUp, first.Phrase())
 		}
 	}
-	if now, err := membership.ParseVersion(f.Cluster.Status.TargetVersion); err == nil && next.Minor < now.Minor && !f.canGoBackTo(ctx, next) {
-		return errPassedPoint
+	if now, err := membership.ParseVersion(f.Cluster.Status.TargetVersion); err == nil && next.Minor < now.Minor && !f.canReturnTo(ctx, next) {
+		return errNoFormerMember
 	}
 	f.Cluster.Status.TargetVersion, f.Cluster.Status.TargetImage = s.Version, s.Image
 	return f.save(ctx)
-}
-
-// canGoBackTo reports whether the member that proves it still runs that minor version. What the plan saw may be old: the operator may have
-// been stopped since.
-func (f *Fleet) canGoBackTo(ctx context.Context, next membership.Version) bool {
-	former, ok := f.Situation().FormerMember()
-	server := f.servers[former.Name]
-	if !ok || server == nil {
-		return false
-	}
-	ctx, done := context.WithTimeout(ctx, lookLimit)
-	defer done()
-	view := server.Look(ctx)
-	if !view.Answered {
-		view, _ = server.LookAtWaiting(ctx) // no answer is no proof
-	}
-	return former.ProvesFormer(view, next.Minor)
 }

@@ -19,7 +19,7 @@ type modelClaims struct {
 	Marks, Stamps [membership.MaxSize]string
 	// Deletions are how often the object may yet be deleted and applied again.
 	Deletions int
-	// IsApplied: it was. Returns: all claims had the last record then, and nothing has happened to them since.
+	// IsApplied: the object was applied again. Returns: all claims had the last record then, and nothing has happened to them since.
 	IsApplied, Returns bool
 }
 

@@ -70,10 +70,10 @@ type modelFacts struct {
 	// Minor versions, counted from 3.6 on: the one that is wanted, that of the StatefulSet's template, and the one that the members
 	// have agreed on.
 	Wanted, Template, Agreed int
-	// NextMissing: the image of the next minor version cannot be pulled. TakenBack: an upgrade was taken back.
-	NextMissing, TakenBack bool
+	// NextMissing: the image of the next minor version cannot be pulled. RolledBack: an upgrade was rolled back.
+	NextMissing, RolledBack bool
 	// Scheduled: there is a backup by a schedule. Upgrade is the one before the upgrade, and BackedUp reports whether one was complete
-	// since the version was last taken back.
+	// since an upgrade was last rolled back.
 	Scheduled, BackedUp bool
 	Upgrade             modelBackup
 	// Broken is what is wrong with the spec now, Mistake what somebody may yet write into it so many times; 0 is nothing.

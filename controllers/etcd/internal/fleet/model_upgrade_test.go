@@ -81,7 +81,7 @@ func (m *model) agree() {
 // checkBackedUp returns an error if a member runs the next minor version, and there is no way back.
 func (m *model) checkBackedUp() error {
 	for i, p := range m.Pods {
-		if m.Scheduled && !m.BackedUp && !m.TakenBack && p.Runs && p.Minor > 0 {
+		if m.Scheduled && !m.BackedUp && !m.RolledBack && p.Runs && p.Minor > 0 {
 			return broken(fmt.Sprintf("pod %d runs the next minor version before a backup is complete", i))
 		}
 	}
@@ -100,7 +100,7 @@ func (m *model) choose(version string) error {
 	case next > now && next > m.Agreed && m.Scheduled && !m.BackedUp:
 		return broken("the next minor version is chosen before a backup is complete")
 	case next < now:
-		m.BackedUp, m.TakenBack = false, true
+		m.BackedUp, m.RolledBack = false, true
 	}
 	return nil
 }

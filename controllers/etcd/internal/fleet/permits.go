@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// WritePermits writes on each pod whether and how it may start. The claims are stamped first: no server may write what a later object
-// of this name would not know of.
+// WritePermits writes on each pod whether and how it may start. The claims are stamped first: no server may write data that a later
+// object of this name would not know of.
 func (f *Fleet) WritePermits(ctx context.Context) error {
 	f.relink()
 	permits := f.Situation().MissingPermits()

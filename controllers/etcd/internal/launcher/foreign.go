@@ -34,7 +34,7 @@ func checkForeign(permit Permit, volume string) error {
 		return err
 	}
 	var found []string
-	if what, is := foreign(volume, "member"); is { // of an etcd that had the volume for itself
+	if what, is := describeForeign(volume, "member"); is { // of an etcd that had the volume for itself
 		found = append(found, what)
 	}
 	for _, entry := range entries {
@@ -42,7 +42,7 @@ func checkForeign(permit Permit, volume string) error {
 		if !entry.IsDir() || name == lostAndFound || slices.Contains(permit.Known, name) {
 			continue
 		}
-		if what, is := foreign(volume+"/"+name, name); is {
+		if what, is := describeForeign(volume+"/"+name, name); is {
 			found = append(found, what)
 		}
 	}
@@ -55,9 +55,9 @@ func checkForeign(permit Permit, volume string) error {
 	return foreignError(strings.Join(found, ", "))
 }
 
-// foreign returns how to name a directory that has a log, and whether to name it. One that cannot be looked into may have a log: another
-// user's etcd makes its own so that no one else can.
-func foreign(directory, name string) (what string, is bool) {
+// describeForeign returns how to name a directory, and whether it is foreign: it has a log, or it cannot be read and may have one. An etcd
+// that runs as another user makes directories that no other user can read.
+func describeForeign(directory, name string) (what string, is bool) {
 	has, err := hasLog(directory)
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return name, has

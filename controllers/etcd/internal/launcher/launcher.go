@@ -144,7 +144,7 @@ func start(command []string, at Paths) error {
 	return &fs.PathError{Op: "exec", Path: command[0], Err: syscall.Exec(command[0], command, os.Environ())}
 }
 
-// etcdCommand are etcd's words with those of the permit.
+// etcdCommand is the command that starts etcd on that data directory: the pod's words, and those of the permit.
 func etcdCommand(command []string, permit Permit, data string) []string {
 	return append(slices.Clone(command), "--data-dir="+data, "--initial-cluster-state="+permit.State,
 		"--initial-cluster-token="+permit.Token, "--initial-cluster="+strings.Join(permit.InitialCluster, ","))

@@ -17,9 +17,9 @@ const (
 	// The ports of a server that works on its member's data before the member serves: others than a member's, so that a client that
 	// looks for the member finds no server.
 	loopbackClientPort, loopbackPeerPort, loopbackMetricsPort = 12379, 12380, 12381
-	// loopbackLimit bounds the time that it takes. A server reads its whole log and all keys first.
+	// loopbackLimit bounds the time for the start of such a server and its work. A server reads its whole log and all keys first.
 	loopbackLimit = 10 * time.Minute
-	// endLimit is the time that it has to end, before it is killed: all that matters is on the disk by then.
+	// endLimit is the time that the server has to end, before it is killed: all that matters is on the disk by then.
 	endLimit = 20 * time.Second
 )
 
@@ -28,12 +28,12 @@ var (
 	errAskedToEnd = errors.New("it was asked to end")
 )
 
-// loopbackServer is a server that no client reaches, by the host and port of what it answers at.
+// loopbackServer is a server that no client reaches, by the addresses (host:port) at which it answers clients and shows metrics.
 type loopbackServer struct{ clients, metrics string }
 
-// onLoopback runs a server where no client reaches it, and has the work done once the server has a majority, which a cluster of one has
-// alone. What the server has acknowledged is in its log, so it does not matter how it ends. The context ends, with the cause, when
-// the server does, when the launcher is asked to end, and when all of it takes too long.
+// onLoopback runs a server where no client reaches it, and does the work once the server has a majority, as the only member of a cluster
+// has. What the server has acknowledged is in its log, so it does not matter how the server ends. The context of the work ends, with
+// the cause, when the server ends, when the launcher is asked to end, and after loopbackLimit.
 func onLoopback(command []string, address string, work func(context.Context, loopbackServer) error) error {
 	runtime.LockOSThread() // the child is killed when the thread ends that has started it
 	defer runtime.UnlockOSThread()
@@ -71,7 +71,7 @@ func onLoopback(command []string, address string, work func(context.Context, loo
 	return err
 }
 
-// boundedBy is a context that ends when the server does, when the launcher is asked to, and after loopbackLimit.
+// boundedBy is a context that ends when the server ends, when the launcher is asked to end, and after loopbackLimit.
 func boundedBy(asked <-chan os.Signal, ended <-chan struct{}) (context.Context, context.CancelFunc) {
 	bounded, stop := context.WithTimeoutCause(context.Background(), loopbackLimit, fmt.Errorf("it took longer than %s", loopbackLimit))
 	ctx, end := context.WithCancelCause(bounded)

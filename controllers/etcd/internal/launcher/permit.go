@@ -30,8 +30,8 @@ type Permit struct {
 	// Drop are the directories of former members. Nothing else is dropped: what somebody else has left is not ours.
 	Drop []string `json:"drop,omitempty"`
 	// Known are the directories that may be on the member's volume: its own, those to be dropped and those to be kept. It is empty if the
-	// operator does not know them all. It has 97 at most: its own, and 32 of each of three lists of the record (maxDataIDs in package
-	// fleet), some 3 KB of the 256 KiB that Kubernetes allows the annotations of a pod.
+	// operator does not know them all. It has at most 97: the member's own, and 32 of each of three lists of the record (maxDataIDs in
+	// package fleet). That is some 3 KB of the 256 KiB that Kubernetes allows for the annotations of a pod.
 	Known []string `json:"known,omitempty"`
 	// State, Token and InitialCluster become etcd's --initial-cluster-state, --initial-cluster-token and --initial-cluster.
 	State          string   `json:"state"`
@@ -50,7 +50,7 @@ type Restore struct {
 	// notice; 0 for a new cluster.
 	RevisionBump uint64 `json:"revisionBump,omitempty"`
 	// OperatorUsers are the names of the users that the operator sets in a cluster that requires a login; empty in one that does not.
-	// Where there are any, the data asks for a login before it is served, and no user of the backup has such a name.
+	// If there are any, the data requires a login before it is served, and no user of the backup keeps such a name.
 	OperatorUsers []string `json:"operatorUsers,omitempty"`
 }
 

@@ -15,14 +15,14 @@ import (
 // rootUser is the user, and the role, without which etcd requires no login (server/auth/store.go).
 const rootUser = "root"
 
-// requireLogin has etcd ask for a login from the first client that reaches the data: what was backed up may ask for none, and the operator,
-// which requires one, comes only later. Nothing is changed in data that asks for one.
+// requireLogin has etcd require a login before the first client reaches the data: the backup may require none, and the operator, which
+// would set that, connects only later. Data that already requires a login stays as it is.
 //
-// Before, it drops each user that may do everything, or has a name of the operator's: they would be let in with the passwords of the
-// backup. That of root is one that no one knows. The operator, which needs none, sets it.
+// First it deletes each user that may do everything, and each that has a name of the operator's: they could log in with the passwords of
+// the backup. It makes root with a random password that no one knows. The operator logs in without a password, and sets root's.
 func requireLogin(command []string, address string, operatorUsers []string) error {
 	return onLoopback(command, address, func(ctx context.Context, server loopbackServer) error {
-		if closed, err := server.isClosed(ctx); closed || err != nil {
+		if required, err := server.requiresLogin(ctx); required || err != nil {
 			return err
 		}
 		if err := server.dropUsers(ctx, operatorUsers); err != nil {
@@ -42,16 +42,16 @@ func requireLogin(command []string, address string, operatorUsers []string) erro
 				return err
 			}
 		}
-		closed, err := server.isClosed(ctx)
-		if err == nil && !closed {
-			err = errors.New("etcd answers who has not logged in, although it has agreed not to")
+		required, err := server.requiresLogin(ctx)
+		if err == nil && !required {
+			err = errors.New("etcd answers a client that has not logged in, although it has agreed to require a login")
 		}
 		return err
 	})
 }
 
-// isClosed reports whether the server refuses to read a key for a client that has not logged in.
-func (l loopbackServer) isClosed(ctx context.Context) (bool, error) {
+// requiresLogin reports whether the server refuses to read a key for a client that has not logged in.
+func (l loopbackServer) requiresLogin(ctx context.Context) (bool, error) {
 	err := l.post(ctx, "/v3/kv/range", map[string]any{"key": []byte{0}, "count_only": true}, &struct{}{})
 	if err != nil && strings.Contains(err.Error(), "user name is empty") { // ErrUserEmpty of api/v3rpc/rpctypes
 		return true, nil
@@ -80,8 +80,8 @@ func (l loopbackServer) dropUsers(ctx context.Context, names []string) error {
 	return nil
 }
 
-// post asks the server by etcd's JSON (https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway/), which needs no library, and reads its answer
-// into a value. The error has what the server says.
+// post sends a request as JSON (https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway/), which needs no client library of etcd, and reads
+// the reply into answer. If the server refuses, the error has the server's message.
 func (l loopbackServer) post(ctx context.Context, path string, question, answer any) error {
 	text, err := json.Marshal(question)
 	if err != nil {
@@ -104,6 +104,6 @@ func (l loopbackServer) post(ctx context.Context, path string, question, answer 
 		return json.Unmarshal(body, answer)
 	}
 	var refusal struct{ Message string }
-	_ = json.Unmarshal(body, &refusal) // without a message its status has to do
+	_ = json.Unmarshal(body, &refusal) // without a message, the status must be enough
 	return fmt.Errorf("%s answers %s: %s", path, response.Status, refusal.Message)
 }

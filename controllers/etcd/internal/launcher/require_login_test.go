@@ -12,8 +12,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
-// closing is a pod whose member starts with a backup that is to ask for a login, by an etcd that does what the word says.
-func closing(t *testing.T, does string) (dir string, command []string) {
+// startingWithLogin is a pod whose member starts with a backup that is to require a login, by an etcd that does what the word says.
+func startingWithLogin(t *testing.T, does string) (dir string, command []string) {
 	t.Helper()
 	dir, permit, command := starting(t, newFetched([]byte("data")).serve(t))
 	installFakeEtcdutl(t, dir, `echo > "$to/member/wal/0.wal"`)
@@ -29,10 +29,10 @@ func closing(t *testing.T, does string) (dir string, command []string) {
 
 // An etcd that agrees to require a login, and then requires none, never serves.
 func TestDataThatAsksForNoLoginIsNotServed(t *testing.T) {
-	dir, command := closing(t, "serves")
+	dir, command := startingWithLogin(t, "serves")
 	for range 2 {
 		_, message, code := run(t, dir, append([]string{StartCommand}, command...)...)
-		const why = "requiring a login for the data: etcd answers who has not logged in, although it has agreed not to"
+		const why = "requiring a login for the data: etcd answers a client that has not logged in, although it has agreed to require a login"
 		if message != Unusable+why || code != ExitUnusable {
 			t.Errorf("it said %q, exit code %d", message, code)
 		}
@@ -42,9 +42,9 @@ func TestDataThatAsksForNoLoginIsNotServed(t *testing.T) {
 	}
 }
 
-// A pod that is deleted meanwhile says nothing against the backup.
+// A pod that is deleted meanwhile does not show that the backup is unusable.
 func TestAMemberThatIsAskedToEndBeforeItsDataIsServed(t *testing.T) {
-	dir, command := closing(t, "waits")
+	dir, command := startingWithLogin(t, "waits")
 	launcher := startLauncher(t, dir, command...)
 	await(t, "a server works on the data", func() bool { return len(calls(t, dir)) == 2 })
 	if err := launcher.Process.Signal(syscall.SIGTERM); err != nil {
@@ -62,7 +62,7 @@ func TestAMemberThatIsAskedToEndBeforeItsDataIsServed(t *testing.T) {
 // user is one that a backup has, with a role of that name; its password is its name.
 type user struct{ name, role string }
 
-// addUsers has an etcd know them.
+// addUsers adds users to an etcd, with their roles.
 func addUsers(t *testing.T, e *realEtcd, users ...user) {
 	t.Helper()
 	mustPost := func(path string, question map[string]string) {
@@ -78,7 +78,7 @@ func addUsers(t *testing.T, e *realEtcd, users ...user) {
 	}
 }
 
-// logIn has the client be that user.
+// logIn gives the client the token of that user.
 func (r *realEtcd) logIn(name string) error {
 	var reply struct{ Token string }
 	err := r.post("/v3/auth/authenticate", map[string]string{"name": name, "password": name}, &reply)
@@ -103,7 +103,7 @@ func securedEtcd(t *testing.T) realEtcd {
 }
 
 // A real etcd refuses each client that has not logged in, from the first answer on, and each user of the backup that may do everything or
-// has a name of the operator's. Other users stay. What asks for a login already is served as it is.
+// has a name of the operator's. Other users stay. Data that already requires a login is served as it is.
 func TestARealMemberServesNoDataOfABackupWithoutALogin(t *testing.T) {
 	const key = "a2V5" // "key"
 	for _, c := range []struct {
@@ -136,7 +136,7 @@ func TestARealMemberServesNoDataOfABackupWithoutALogin(t *testing.T) {
 				await(t, "it refuses a client that has not logged in", func() bool {
 					err := e.post("/v3/kv/range", map[string]any{"key": key, "serializable": true}, &struct{}{})
 					if err == nil {
-						t.Fatal("it answers who has not logged in")
+						t.Fatal("it answers a client that has not logged in")
 					}
 					return strings.Contains(err.Error(), "user name is empty")
 				})

@@ -54,7 +54,7 @@ func restoreOnce(command []string, permit Permit, at Paths) error {
 	if err := os.Remove(snapshotFile(work)); err != nil { // a server that is started next needs its room
 		return unusableError{err}
 	}
-	if err := closeRestored(command, permit, at.Loopback, work); err != nil {
+	if err := requireLoginToRestored(command, permit, at.Loopback, work); err != nil {
 		return err
 	}
 	err := errors.Join(syncTree(work+"/restored"), os.Rename(work+"/restored/member", directory+"/member"), syncDir(directory))
@@ -98,18 +98,16 @@ func restoreCommand(command []string, permit Permit, work string) []string {
 	return words
 }
 
-// closeRestored has the restored data ask for a login, in a cluster that requires one. Data that does not is never published.
-func closeRestored(command []string, permit Permit, address, work string) error {
+// requireLoginToRestored has the restored data require a login, in a cluster that requires one. If that fails, the data is never served.
+func requireLoginToRestored(command []string, permit Permit, address, work string) error {
 	if len(permit.Restore.OperatorUsers) == 0 {
 		return nil
 	}
 	err := requireLogin(etcdCommand(command, permit, work+"/restored"), address, permit.Restore.OperatorUsers)
-	switch {
-	case err == nil, errors.Is(err, errAskedToEnd):
+	if err == nil || errors.Is(err, errAskedToEnd) {
 		return err
-	default:
-		return unusableError{fmt.Errorf("requiring a login for the data: %w", err)}
 	}
+	return unusableError{fmt.Errorf("requiring a login for the data: %w", err)}
 }
 
 // checkRoom returns an unusableError if the volume has no room for the snapshot, the database that is made from it, and a log.

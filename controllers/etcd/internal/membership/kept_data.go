@@ -1,7 +1,7 @@
 package membership
 
-// ExplainKeptData continues a message about a disk without room while the record names data of members that were given up, whose size no
-// server reports; it is empty without such data. It does not advise the only member to part with its volume.
+// ExplainKeptData is to be appended to a message about a disk without room. It names the data of members that were given up, whose size no
+// server reports; it is empty if the record names none. It does not advise to delete the volume of the only member.
 func (s Situation) ExplainKeptData() string {
 	record := s.Status.Membership
 	if !s.HasStorage || record == nil || len(record.KeptDataIDs) == 0 {

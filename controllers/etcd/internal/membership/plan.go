@@ -38,7 +38,7 @@ func (s Situation) Plan() Step {
 		s.startMembers,              // each recorded member must run before anything is asked of the cluster
 		s.followPatch,               // before a majority is asked for: a wrong image may be why there is none
 		s.goForward,                 // likewise: no pod of an earlier version can start any more
-		s.goBack,                    // likewise: the image of the next version may be why there is none
+		s.rollBack,                  // likewise: the image of the next version may be why there is none
 		s.deleteEarlierPods,         // after these: the next pod is of the version that is chosen now
 		s.restartFailing,            // a template that no server runs with must be repaired before a majority is asked for
 		s.formAgain,                 // before waitForQuorum: members without data form no majority
@@ -113,7 +113,7 @@ func (s Situation) waitForQuorum() (Step, bool) {
 				"another EtcdRestore",
 			FormatID(s.Other.ClusterID), s.Status.Membership.ClusterID)
 	}
-	if why := s.explainNoWayBack(); why != "" {
+	if why := s.explainNoRollback(); why != "" {
 		message += "; " + why
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonNoQuorum, RequeueAfter: time.Second, Message: message}, true
@@ -128,7 +128,7 @@ func (s Situation) waitForMembers() (Step, bool) {
 	}
 	if len(unwell) > 0 {
 		message := "waiting for " + strings.Join(NamesOf(unwell), ", ")
-		if why := s.explainNoWayBack(); why != "" {
+		if why := s.explainNoRollback(); why != "" {
 			message += "; " + why
 		}
 		return Step{Do: Wait, Message: message, RequeueAfter: ShortRequeue}, true

@@ -111,11 +111,11 @@ func (s Situation) requireLogin() (Step, bool) {
 	return Step{}, false
 }
 
-// blockOnTooManyUsers asks a human, who may log in as our root by then.
+// blockOnTooManyUsers asks a human to delete users. etcd accepts the operator's password of root by then.
 func (s Situation) blockOnTooManyUsers() Step {
 	served := "clients are served without a login"
 	if s.Access.Required {
-		served = "clients are served who log in"
+		served = "clients that log in are served"
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonTooManyUsers, RequeueAfter: 10 * time.Second, Message: fmt.Sprintf(
 		"the data has more than %d users, and those who may do everything are to be deleted: %s, and no member is changed, "+

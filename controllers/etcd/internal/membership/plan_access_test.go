@@ -26,11 +26,11 @@ func TestAccess(t *testing.T) {
 		{"too many users to look through are for a human", func(s *scene) {
 			s.login(Access{Known: true, HasRole: true, TooManyUsers: true}, databasev1alpha1.EtcdLogin{})
 		}, "Block ", "clients are served without a login"},
-		{"too many users, of whom etcd asks for a login", func(s *scene) {
+		{"too many users are for a human, also if etcd requires a login", func(s *scene) {
 			s.login(with(func(a *Access) { a.TooManyUsers = true }), databasev1alpha1.EtcdLogin{})
-		}, "Block ", `clients are served who log in, and no member is changed, until you delete some (etcdctl user delete, as root ` +
+		}, "Block ", `clients that log in are served, and no member is changed, until you delete some (etcdctl user delete, as root ` +
 			`with the password in Secret "a-system")`},
-		{"the root as whom a human deletes too many users is let in first", func(s *scene) {
+		{"root, as whom a human deletes users, may log in first", func(s *scene) {
 			s.login(with(func(a *Access) { a.TooManyUsers, a.Refused = true, []string{"root"} }), databasev1alpha1.EtcdLogin{})
 		}, "SetUser ", ""},
 		{"the role comes first", func(s *scene) {

@@ -19,8 +19,8 @@ func (s Situation) blockOnForeignData() (Step, bool) {
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonDataExists, RequeueAfter: time.Second, Message: fmt.Sprintf(
 		"the volumes of %s have the data of another cluster or member, in the directories in parentheses: no member starts next to it, "+
-			"and nothing is deleted. If the API server was put back to an earlier state, it may be of a member that was replaced since, and is "+
-			"not needed. If that data is needed, set the reclaim policy of the PersistentVolumes to Retain, and copy it. "+
+			"and nothing is deleted. If the API server was put back to an earlier state, that data may be of a member that was replaced "+
+			"since, and is not needed. If that data is needed, set the reclaim policy of the PersistentVolumes to Retain, and copy it. "+
 			"Then delete these directories, or delete the PersistentVolumeClaims and the pods of %s: the next pods get new volumes",
 		strings.Join(found, ", "), strings.Join(names, ", "))}, len(found) > 0
 }

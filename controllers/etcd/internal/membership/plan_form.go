@@ -8,7 +8,7 @@ import (
 )
 
 // formOrBlock starts the first cluster of an object. Pods that were permitted to start are those of a cluster whose record is gone, and
-// claims keep what a deleted object had: starting another in its place would hide its data, so the object takes that back.
+// claims keep what a deleted object had: starting another in its place would hide its data, so the object reuses the volumes.
 func (s Situation) formOrBlock() Step {
 	if permitted := s.Where(func(m Member) bool { return m.Pod.Permit != "" }); len(permitted) > 0 {
 		advice := ""
@@ -19,7 +19,7 @@ func (s Situation) formOrBlock() Step {
 			"status.membership is gone, and %s run with data: restore the object with its status, %sor delete it and its claims and make it "+
 				"again, which starts without that data", strings.Join(NamesOf(permitted), ", "), advice)}
 	}
-	if next, ok := s.takeBack(); ok {
+	if next, ok := s.reuseVolumes(); ok {
 		return next
 	}
 	return s.form()

@@ -148,8 +148,8 @@ func (s Situation) givenUp() []Member {
 
 // finishRecovery continues with a recovery that is recorded. All earlier pods are stopped. The next one of the member is asked
 // to make it a cluster of one, which it does once before anybody is served, and then serves (package launcher). What only a human can
-// decide comes first: a pod that answers and was given up may have the next best data, so it stays until then. Without the others it
-// has no majority, and accepts no write.
+// decide comes first: a pod that answers and was given up may have the next best data, so it stays until then. Without the other
+// members it has no majority, and accepts no write.
 func (s Situation) finishRecovery() (Step, bool) {
 	if s.recovery() == "" {
 		return Step{}, false

@@ -42,7 +42,7 @@ func (s Situation) mayLosePod(m Member) bool {
 	return m.podHasNoData() || s.HasStorage && !m.Pod.ClaimGoes || s.IsReplaceable(m)
 }
 
-// needsClaim reports whether the volume of a member is all that keeps its data once its pod goes.
+// needsClaim reports whether only the volume of a member keeps its data once its pod goes.
 func (s Situation) needsClaim(m Member) bool {
 	return s.HasStorage && !m.podHasNoData() && !s.IsReplaceable(m)
 }

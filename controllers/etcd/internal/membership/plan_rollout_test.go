@@ -40,7 +40,7 @@ func (s *scene) killForMemory() {
 	last.Record.Ran, last.Pod.HasRun, last.Pod.NeverRan, last.Pod.Stopped = true, true, false, true
 }
 
-// Before a pod goes whose data no other member is known to have, the API server is asked whether the claim stays.
+// Before a pod is deleted whose data no other member is known to have, the API server is asked whether the claim stays.
 func TestThePodOfTheOnlyDataNeedsItsClaim(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -55,9 +55,9 @@ func TestThePodOfTheOnlyDataNeedsItsClaim(t *testing.T) {
 		}, true},
 		{"the others have the data", func(s *scene) { s.silence(2); s.outdate(2); s.Members[2].Pod.Stopped = true }, false},
 		{"no majority of others is healthy", func(s *scene) { s.outdateWithoutMajority(2); s.Members[2].Pod.Stopped = true }, true},
-		{"it never ran", func(s *scene) { s.outdateWithoutMajority(2); s.failToStart(2) }, false},
+		{"the pod never ran", func(s *scene) { s.outdateWithoutMajority(2); s.failToStart(2) }, false},
 		{"a recovery continues from its data", func(s *scene) { s.recovering(); s.Members[2].Pod.Permit = `{"data":"d2"}` }, true},
-		{"a recovery has given it up", func(s *scene) { s.recovering(); s.Members[0].Pod = Pod{UID: "x", Permit: "y"} }, false},
+		{"a recovery has given the data up", func(s *scene) { s.recovering(); s.Members[0].Pod = Pod{UID: "x", Permit: "y"} }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene()

@@ -56,7 +56,7 @@ func (s Situation) continueUpgrade() (Step, bool) {
 	if s.Wanted.Minor == now.Minor {
 		return Step{}, false // followPatch has seen to it
 	}
-	if why := s.explainNoWayBack(); why != "" {
+	if why := s.explainNoRollback(); why != "" {
 		return Step{Do: Block, Reason: commonv1.ReasonUpgradeBlocked, RequeueAfter: time.Second, Message: why}, true
 	}
 	next, err := NextVersion(s.oldestOf(now), s.Wanted)

@@ -13,19 +13,19 @@ import (
 // Claim is the PersistentVolumeClaim of a member's volume.
 type Claim struct {
 	Name   string
-	Member string // and its pod
+	Member string // the name of the member, and of its pod
 	UID    types.UID
-	Data   string // the cluster that it was marked with before a member started on it, by its token; empty if none has
-	Stamp  string // as Stamp.For has written it; empty if there is none
+	Data   string // the token of the cluster of which a member has started on it; empty if none has
+	Stamp  string // in the form of Stamp.For; empty if there is none
 	Goes   bool   // it is being deleted, or is owned by an object that is gone
 }
 
-// Stamp is what is written on the claims, so that it outlives the object: the record, and what else is needed to continue from it.
-// A user who may change a claim can forge it. So it has nothing by which data is deleted, or an image is chosen.
+// Stamp is what is written on the claims: the record, and what else is needed to continue from it. It outlives the object. A user who may
+// change a claim can forge it, so it names no data to delete and no image.
 type Stamp struct {
-	// ClaimUID is the claim that it was written on: one that was copied from there is another volume.
+	// ClaimUID is the UID of the claim that it was written on: a copy of that claim is another volume.
 	ClaimUID types.UID `json:"claimUID"`
-	// Unsettled says that no cluster can be continued from this record: it has not formed, or its data is about to be replaced.
+	// Unsettled says that no cluster can continue from this record: it has not formed, or its data is about to be replaced.
 	Unsettled bool `json:"unsettled,omitempty"`
 	// Membership is the record, without the directories that members delete, and without the backup that one starts with.
 	Membership    databasev1alpha1.EtcdMembership `json:"membership"`
@@ -38,7 +38,7 @@ type Stamp struct {
 	BegunRestoreUIDs []types.UID                       `json:"begunRestoreUIDs,omitempty"`
 }
 
-// Stamp is what the claims should be stamped with now. It wants a record.
+// Stamp is what the claims should be stamped with now. There must be a record.
 func (s Situation) Stamp() Stamp {
 	record := s.Status.Membership.DeepCopy()
 	stamp := Stamp{Unsettled: record.ClusterID == "" || record.Restore != nil || s.recovery() != "",
@@ -49,17 +49,17 @@ func (s Situation) Stamp() Stamp {
 	return stamp
 }
 
-// For is the stamp as it is written on that claim.
+// For is the stamp as it is written on the claim with that UID, in JSON.
 func (s Stamp) For(claim types.UID) string {
 	s.ClaimUID = claim
-	text, _ := json.Marshal(s) // of texts and numbers there is no error
+	text, _ := json.Marshal(s) // texts and numbers cause no error
 	return string(text)
 }
 
-// Revision is that of the record. It is 1 at least in a stamp that was written.
+// Revision is that of the record: at least 1 in a stamp that was written.
 func (s Stamp) Revision() int64 { return s.Membership.Revision }
 
-// maxStamp bounds what is read of a stamp, in bytes: a record of five members with 32 data directories has a tenth of it.
+// maxStamp is the longest stamp that is read, in bytes: that of five members and 32 kept data directories has a tenth of it.
 const maxStamp = 64 << 10
 
 // maxStamped is far beyond what a record reaches. A forged revision next to the largest number would leave none for the next save.
@@ -110,8 +110,8 @@ func (s Situation) AreStampsDue() bool {
 	return slices.ContainsFunc(s.Claims, func(c Claim) bool { return !c.Goes && c.Stamp != stamp.For(c.UID) })
 }
 
-// IsRevisionTaken reports whether the record has no revision yet, or one that a claim has of another record: an earlier status was
-// restored.
+// IsRevisionTaken reports whether the record needs another revision: it has none yet, or a claim has another record of this revision or of
+// a later one, because somebody has restored an earlier status.
 func (s Situation) IsRevisionTaken() bool {
 	stamp := s.Stamp()
 	return stamp.Revision() == 0 || slices.ContainsFunc(s.Claims, func(c Claim) bool {

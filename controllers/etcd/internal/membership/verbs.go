@@ -14,7 +14,7 @@ const (
 	Wait                Verb = "Wait"                // let what is under way continue
 	Block               Verb = "Block"               // ask a human
 	Form                Verb = "Form"                // save who forms the cluster
-	TakeBack            Verb = "TakeBack"            // save who the members are, as the claims of a former object of this name say
+	ReuseVolumes        Verb = "ReuseVolumes"        // save who the members are, as the claims of a former object of this name say
 	StartMember         Verb = "StartMember"         // save which pod starts with an empty data directory
 	RecordIDs           Verb = "RecordIDs"           // save the IDs that the members gave themselves when they met, and who was seen to run
 	AdoptMember         Verb = "AdoptMember"         // save a member as it runs
@@ -76,7 +76,7 @@ var verbs = map[Verb]traits{
 	Wait:                {isRollout: true},
 	Block:               {},
 	Form:                {phrase: "forming the cluster", isRollout: true, changes: true},
-	TakeBack:            {phrase: "taking back the volumes of a former EtcdCluster of this name", isRollout: true, changes: true},
+	ReuseVolumes:        {phrase: "reusing the volumes of a former EtcdCluster of this name", isRollout: true, changes: true},
 	StartMember:         {phrase: "starting", isRollout: true, changes: true},
 	RecordIDs:           {phrase: "recording the members' IDs", isRollout: true, changes: true},
 	AdoptMember:         {phrase: "recording", isRollout: true, changes: true},

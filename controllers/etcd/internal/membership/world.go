@@ -26,8 +26,8 @@ type World struct {
 	Alarms []Alarm
 	// CompactedLately: old revisions were dropped within CompactionPause.
 	CompactedLately bool
-	// Claims are those of the members, former ones included, by name. FormerPods are pods of a former object of this name that may still
-	// run; nothing is known of them while there is a record.
+	// Claims are those of the members, former ones included, sorted by name. FormerPods are the names of pods of a former object of this
+	// name that may still run; it is empty while there is a record.
 	Claims     []Claim
 	FormerPods []string
 	// Fetch is the pod of the backup that the cluster starts with, and Next that of the EtcdRestore that may start. Strays are those
@@ -119,8 +119,8 @@ type View struct {
 	Alarms         []string
 }
 
-// quota is the one that the member's server runs with, in bytes; 0 if it is not known. A server of etcd 3.5 does not report it, and one
-// that is silent does not either: the arguments of the pod do.
+// quota is the one that the member's server runs with, in bytes; 0 if it is not known. The arguments of the pod have it where the server
+// does not report it: etcd 3.5, and a silent one.
 func (m Member) quota() int64 { return cmp.Or(m.View.Quota, m.Pod.Quota) }
 
 // IsHealthy reports whether a member answers and knows the leader.

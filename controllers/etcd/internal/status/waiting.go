@@ -56,14 +56,14 @@ func nextRestore(in Inputs, awaited membership.Step, waited time.Duration) *data
 	return &databasev1alpha1.EtcdNextRestore{RestoreUID: s.Request.UID, Message: explained(awaited, seen, waited).Phrase()}
 }
 
-// sees says what keeps members from being as they should be, and which claims keep them waiting that the cache does not have.
+// sees says what keeps members from being as they should be. That includes claims for which they wait and that the cache does not have.
 func (i Inputs) sees() string {
 	seen := []string{i.Situation.Sees()}
 	for _, m := range i.Situation.Where(isRecorded) {
 		if i.Situation.HasStorage && m.Pod.UID != "" && m.Pod.ClaimUID == "" && !m.IsHealthy() {
 			claim := converge.ClaimName(config.DataVolume, m.Name)
-			seen = append(seen, fmt.Sprintf("the operator does not see PersistentVolumeClaim %s of pod %s: if you have made it, it lacks the "+
-				"operator's labels: kubectl label persistentvolumeclaim %s %s", claim, m.Name, claim,
+			seen = append(seen, fmt.Sprintf("the operator does not see PersistentVolumeClaim %s of pod %s: if you have made that claim, give "+
+				"it the operator's labels (kubectl label persistentvolumeclaim %s %s)", claim, m.Name, claim,
 				strings.ReplaceAll(labels.FormatLabels(parts.Labels(config.AppName, i.Cluster.Name)), ",", " ")))
 		}
 	}

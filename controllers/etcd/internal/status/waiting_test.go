@@ -52,10 +52,10 @@ func TestALongWaitNamesAClaimThatIsNotSeen(t *testing.T) {
 		arrange func(*seen)
 		says    bool
 	}{
-		{"its claim is not seen", func(s *seen) { s.w.Members[2].Pod.ClaimUID = "" }, true},
-		{"its claim is seen", func(*seen) {}, false},
-		{"it has no pod yet", func(s *seen) { s.w.Members[2].Pod = membership.Pod{} }, false},
-		{"it has no volume", func(s *seen) { s.w.Members[2].Pod.ClaimUID, s.e.Spec.Storage = "", nil }, false},
+		{"the claim of a member is not seen", func(s *seen) { s.w.Members[2].Pod.ClaimUID = "" }, true},
+		{"the claim of each member is seen", func(*seen) {}, false},
+		{"the member has no pod yet", func(s *seen) { s.w.Members[2].Pod = membership.Pod{} }, false},
+		{"the member has no volume", func(s *seen) { s.w.Members[2].Pod.ClaimUID, s.e.Spec.Storage = "", nil }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var h History

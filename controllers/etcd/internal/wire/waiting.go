@@ -30,7 +30,7 @@ const (
 	metricCommitted = "etcd_server_proposals_committed_total"
 	metricApplied   = "etcd_server_proposals_applied_total"
 	metricRevision  = launcher.RevisionMetric
-	// The version of the server, and the minor version that the members have agreed on: of these, the one with the value 1
+	// The version of the server, and the minor version that the members have agreed on: of several series, the one with the value 1 has it
 	// (server/etcdserver/api/membership/metrics.go).
 	metricVersion        = "etcd_server_version"
 	metricClusterVersion = "etcd_cluster_version"
@@ -71,7 +71,7 @@ func waitingView(metrics io.Reader) (membership.View, error) {
 				view.ID = id
 			}
 		case metricVersion:
-			view.Version, _ = membership.ParseVersion(labelOf(label, "server_version")) // none is that of a server that is not etcd 3
+			view.Version, _ = membership.ParseVersion(labelOf(label, "server_version")) // not known of a server that is not etcd 3
 		case metricClusterVersion:
 			if count(value) == 1 {
 				view.ClusterVersion = labelOf(label, "cluster_version")
@@ -95,7 +95,7 @@ func waitingView(metrics io.Reader) (membership.View, error) {
 	return view, nil
 }
 
-// labelOf returns the value of a series' only label, by what follows the series' name and a brace.
+// labelOf returns the value of a series' only label. It is given what follows the series' name and a brace.
 func labelOf(label, name string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(label, name+`="`), `"}`)
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // RestoreCommand starts the server from which a backup is loaded: a master that no client can write to. It reads the dump that was
-// fetched, and lets the users in that the nodes let in. It checks each value in full, unless a human has named the very backup and accepts
-// it unverified: a dump with a value that does not pass could not be loaded at all.
+// fetched, and lets the users in that the nodes let in. It checks each value in full, unless a human has named this very backup and
+// accepts it unverified: otherwise a dump with a value that does not pass could not be loaded at all.
 func (s Spec) RestoreCommand() []string {
 	command := []string{s.ServerProgram()}
 	list := append([]directive{{"bind", []string{"*", "-::*"}}}, s.listenDirectives()...)

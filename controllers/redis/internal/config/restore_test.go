@@ -17,10 +17,10 @@ func TestTheServerOfARestoreChecksEachValue(t *testing.T) {
 		from commonv1.BackupReference
 		want string
 	}{
-		"the latest":                           {commonv1.BackupReference{}, "yes"},
-		"the latest, verified or not":          {commonv1.BackupReference{AllowUnverified: true}, "yes"},
-		"one that is named, if it is verified": {commonv1.BackupReference{Item: item}, "yes"},
-		"one that is named, verified or not":   {commonv1.BackupReference{Item: item, AllowUnverified: true}, "no"},
+		"the latest backup is checked":                          {commonv1.BackupReference{}, "yes"},
+		"the latest backup is checked, verified or not":         {commonv1.BackupReference{AllowUnverified: true}, "yes"},
+		"a named backup is checked if it must be verified":      {commonv1.BackupReference{Item: item}, "yes"},
+		"a named backup is not checked if it may be unverified": {commonv1.BackupReference{Item: item, AllowUnverified: true}, "no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			command := Resolve(&cachev1alpha1.Redis{Spec: cachev1alpha1.RedisSpec{

@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("EtcdCluster that is deleted by mistake", func() {
-	It("takes its volumes back when it is applied again", Label(faults), func(ctx SpecContext) {
+	It("reuses its volumes when it is applied again", Label(faults), func(ctx SpecContext) {
 		chosen := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "mistake-password"}, Data: map[string][]byte{"password": []byte("first")}}
 		create(ctx, chosen)
 		manifest := func() *databasev1alpha1.EtcdCluster {

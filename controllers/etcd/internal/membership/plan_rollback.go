@@ -6,25 +6,26 @@ import (
 	"strings"
 )
 
-// Members can return to the former minor version until they have agreed on the next one, the cluster version. etcd's leader raises that
-// when every member, learners included, answers that it runs the next version (decideClusterVersion in
+// Members can return to the former minor version until they have agreed on the next one. etcd calls that the cluster version: its leader
+// raises it when every member, learners included, answers that it runs the next version (decideClusterVersion in
 // server/etcdserver/version/monitor.go; of 3.5, in server/etcdserver/cluster_util.go), and the schema of the data follows it. So while one
-// member runs the former version, all may return, also those that have started with the next
+// member runs the former version, all may return, also those that have started with the next one
 // (https://etcd.io/docs/v3.6/upgrades/upgrade_3_6/#downgrade).
 
-// goBack takes the upgrade to a minor version back while a member that runs the former one proves that etcd can return. The version and the
-// image are those that this member runs. The backup that was made before the upgrade goes first: the next attempt makes its own.
-func (s Situation) goBack() (Step, bool) {
+// rollBack rolls back the upgrade to a minor version while a member that runs the former one proves that all can return. The version and
+// the image are those that this member runs. The backup before the upgrade is deleted first: the next attempt makes its own.
+func (s Situation) rollBack() (Step, bool) {
 	former, ok := s.FormerMember()
 	if !ok {
 		return Step{}, false
 	}
-	const why = "the upgrade is taken back"
+	const why = "the upgrade is rolled back"
 	if i := slices.IndexFunc(s.Backups, func(b Backup) bool { return b.Own && !b.Deleting }); i >= 0 {
 		return s.deleteUpgradeBackup(s.Backups[i], why), true
 	}
 	next := s.setVersion(former.View.Version, former.Pod.Image)
-	if next.Message = why; s.Image != "" {
+	next.Message = why
+	if s.Image != "" {
 		next.Image = s.Image
 	}
 	return next, true
@@ -54,8 +55,8 @@ func (m Member) ProvesFormer(view View, minor int) bool {
 		view.ClusterVersion == view.Version.MinorString()
 }
 
-// goForward follows the members, which have agreed on a later minor version than pods are made with: no pod of an earlier one can start on
-// their data. The last member of the earlier one may have gone just as the upgrade was taken back, or the status is of an earlier time.
+// goForward follows members that have agreed on a later minor version than pods are made with: no pod of an earlier version can start on
+// their data. The last member of that version may have gone just as the upgrade was rolled back, or an earlier status was restored.
 func (s Situation) goForward() (Step, bool) {
 	now, err := ParseVersion(s.Status.TargetVersion)
 	later := s.Where(func(m Member) bool {
@@ -72,8 +73,8 @@ func (s Situation) goForward() (Step, bool) {
 }
 
 // mayBeEarlier reports whether a pod that may not start yet may be of an earlier minor version than the members have agreed on: no member
-// runs with its image, and pods are made with another, or are yet to be made with that version. What was the last member of the former
-// version may have lost its data while the others were to return, so that they agree without it.
+// runs with its image, and pods are made with another, or are yet to be made with that version. So it is if the last member of the former
+// version loses its data during a rollback: the others agree without it.
 func (s Situation) mayBeEarlier(m Member) bool {
 	agreed := 0
 	for _, o := range s.heard() {
@@ -88,7 +89,7 @@ func (s Situation) mayBeEarlier(m Member) bool {
 	return !slices.ContainsFunc(s.heard(), func(o Member) bool { return o.Pod.Image == m.Pod.Image && o.View.Version.Minor >= agreed })
 }
 
-// deleteEarlierPods deletes a pod that may not start because of that.
+// deleteEarlierPods deletes a pod that may not start because its version may be an earlier one.
 func (s Situation) deleteEarlierPods() (Step, bool) {
 	for _, m := range s.Members {
 		if m.Record != nil && m.Pod.UID != "" && !m.Pod.Deleting && !m.Pod.ClaimGoes && s.mayBeEarlier(m) {
@@ -104,9 +105,9 @@ func (s Situation) heard() []Member {
 	return s.Where(func(m Member) bool { return m.View.Answered || m.View.Waits })
 }
 
-// explainNoWayBack says why the minor version that the spec asks for is not returned to, and what to do; empty if the spec asks for none
-// before that of the pods.
-func (s Situation) explainNoWayBack() string {
+// explainNoRollback says why the members do not return to the minor version that the spec asks for, and what to do. It is empty if the spec
+// asks for no earlier one than that of the pods.
+func (s Situation) explainNoRollback() string {
 	now, err := ParseVersion(s.Status.TargetVersion)
 	if err != nil || s.WantedError != "" || s.Wanted.Minor >= now.Minor {
 		return ""

@@ -20,54 +20,64 @@ func (s *scene) waitForMajority(i int) {
 	m.Pod.Ready = false
 }
 
-func TestAnUpgradeIsTakenBack(t *testing.T) {
+func TestAnUpgradeIsRolledBack(t *testing.T) {
 	for _, c := range []row{
-		{"E19: while one member runs the former version", func(s *scene) { s.lowerVersion(1, 2) }, "SetVersion ",
-			"the upgrade is taken back3.6.16 etcd:v3.6.16"},
-		{"before any member runs the next version", func(s *scene) { s.lowerVersion() }, "SetVersion ", "3.6.16 etcd:v3.6.16"},
-		{"E19: to the patch and image that run, not to the newest patch", func(s *scene) {
+		{"E19: an upgrade is rolled back while one member runs the former version",
+			func(s *scene) { s.lowerVersion(1, 2) }, "SetVersion ",
+			"the upgrade is rolled back3.6.16 etcd:v3.6.16"},
+		{"an upgrade is rolled back before any member runs the next version",
+			func(s *scene) { s.lowerVersion() }, "SetVersion ", "3.6.16 etcd:v3.6.16"},
+		{"E19: an upgrade is rolled back to the patch and image that run, not to the newest patch", func(s *scene) {
 			s.lowerVersion(2)
 			s.run(Version{6, 12}, "3.6", 0, 1)
 			s.pull("mirror/etcd:v3.6.12", 0, 1)
 		}, "SetVersion ", "3.6.12 mirror/etcd:v3.6.12"},
-		{"with the image that the spec names", func(s *scene) { s.lowerVersion(2); s.Image = "mine:6" }, "SetVersion ", "3.6.16 mine:6"},
-		{"E19: without a majority, as the image of the next version may be why there is none", func(s *scene) {
+		{"an upgrade is rolled back to the image that the spec names",
+			func(s *scene) { s.lowerVersion(2); s.Image = "mine:6" }, "SetVersion ", "3.6.16 mine:6"},
+		{"E19: an upgrade is rolled back without a majority, as the image of the next version may be why there is none", func(s *scene) {
 			s.lowerVersion()
 			s.outdateWithoutMajority(0)
 			s.Members[0].View.Leader = 0
 		}, "SetVersion ", "3.6.16"},
-		{"E19: by the word of a member that waits for a majority", func(s *scene) {
+		{"E19: a member that waits for a majority proves that the members can return", func(s *scene) {
 			s.lowerVersion()
 			s.outdateWithoutMajority(0)
 			s.waitForMajority(0)
 		}, "SetVersion ", "3.6.16"},
-		{"E19: not once the members have agreed on the next version", func(s *scene) {
+		{"E19: an upgrade stays once the members have agreed on it", func(s *scene) {
 			s.lowerVersion(0, 1, 2)
 			s.run(Version{7, 3}, "3.7", 0, 1, 2)
 		}, "Block ", `version: a-0, a-1, a-2 have agreed on etcd 3.7, and etcd 3.6 cannot read their data: set version to "3.7" again`},
-		{"E19: not if another contradicts", func(s *scene) { s.lowerVersion(1, 2); s.run(Version{7, 3}, "3.7", 1) }, "MoveLeader a-0", ""},
-		{"not if one does not say what they have agreed on", func(s *scene) { s.lowerVersion(1, 2); s.run(Version{7, 3}, "", 1) },
+		{"E19: an upgrade stays if one member says that they have agreed on it",
+			func(s *scene) { s.lowerVersion(1, 2); s.run(Version{7, 3}, "3.7", 1) }, "MoveLeader a-0", ""},
+		{"an upgrade stays if one member does not say what they have agreed on",
+			func(s *scene) { s.lowerVersion(1, 2); s.run(Version{7, 3}, "", 1) },
 			"MoveLeader a-0", ""},
-		{"E19: not by the word of a learner, which may be removed", func(s *scene) { s.lowerVersion(0, 1, 2); s.addLearner() },
+		{"E19: a learner, which may be removed, does not prove that the members can return",
+			func(s *scene) { s.lowerVersion(0, 1, 2); s.addLearner() },
 			"PromoteMember a-3", ""},
-		{"E19: not by the word of a member that is not recorded", func(s *scene) { s.lowerVersion(1, 2); s.forget(0) }, "Wait ",
+		{"E19: a member that is not recorded does not prove that the members can return",
+			func(s *scene) { s.lowerVersion(1, 2); s.forget(0) }, "Wait ",
 			"waiting for the server of the former member of a-0 to end"},
-		{"E19: not while no member of the former version answers", func(s *scene) { s.lowerVersion(0, 1, 2) }, "Block ",
+		{"E19: an upgrade stays while no member of the former version answers", func(s *scene) { s.lowerVersion(0, 1, 2) }, "Block ",
 			"no member answers that runs etcd 3.6, so whether the members can return to it is not known"},
 		{"a wait for a member says why the version stays", func(s *scene) { s.lowerVersion(1, 2); s.silence(0) }, "Wait ",
 			"waiting for a-0; version: no member answers that runs etcd 3.6"},
-		{"so does a missing majority", func(s *scene) { s.lowerVersion(1, 2); s.outdateWithoutMajority(2); s.silence(0) }, "Block ",
+		{"a missing majority says why the version stays",
+			func(s *scene) { s.lowerVersion(1, 2); s.outdateWithoutMajority(2); s.silence(0) }, "Block ",
 			"0 of 3 members answer and know a leader; without a majority etcd takes no writes; version: no member answers that runs etcd 3.6"},
-		{"not by two minor versions", func(s *scene) { s.lowerVersion(0, 1, 2); s.Wanted = Version{5, 35} }, "Block ",
+		{"an upgrade is not rolled back by two minor versions",
+			func(s *scene) { s.lowerVersion(0, 1, 2); s.Wanted = Version{5, 35} }, "Block ",
 			"no member answers that runs etcd 3.5"},
-		{"not to a version that is not known", func(s *scene) { s.lowerVersion(2); s.WantedError = "this release knows no etcd 3.9" },
+		{"an upgrade is not rolled back to a version that is not known",
+			func(s *scene) { s.lowerVersion(2); s.WantedError = "this release knows no etcd 3.9" },
 			"EvictPod a-1", ""},
-		{"E19: the backup before it goes first: the next attempt makes its own", func(s *scene) {
+		{"E19: the backup before the upgrade is deleted first: the next attempt makes its own", func(s *scene) {
 			s.schedule(s.upgradeBackup())
 			s.Wanted = Version{6, 16}
 			s.lowerVersion(2)
-		}, "DeleteUpgradeBackup ", "the upgrade is taken back"},
-		{"that it is being deleted is enough", func(s *scene) {
+		}, "DeleteUpgradeBackup ", "the upgrade is rolled back"},
+		{"a backup before the upgrade that is being deleted holds up nothing", func(s *scene) {
 			b := s.upgradeBackup()
 			b.Deleting = true
 			s.schedule(b)
@@ -86,7 +96,7 @@ func TestWhatTheMembersHaveAgreedOnIsFollowed(t *testing.T) {
 			s.pull("etcd:v3.7.2", 0, 1, 2)
 			s.outdate(0, 1, 2)
 		}, "SetVersion ", "the members have agreed on etcd 3.73.7.2 etcd:v3.7.2"},
-		{"E19: nor without a majority", func(s *scene) {
+		{"E19: no further pod is made with an earlier version, also without a majority", func(s *scene) {
 			s.outdateWithoutMajority(1)
 			s.run(Version{7, 3}, "3.7", 0)
 			s.pull("etcd:v3.7.3", 0)
@@ -98,7 +108,7 @@ func TestWhatTheMembersHaveAgreedOnIsFollowed(t *testing.T) {
 			s.replacePod(0)
 			s.pull("etcd:v3.6.16", 0)
 		}, "DeletePod a-0", "may hold an earlier version"},
-		{"not with a claim that would go with it", func(s *scene) {
+		{"a pod of the earlier version stays if its claim would go with it", func(s *scene) {
 			s.on(Version{7, 3})
 			s.Wanted = Version{7, 3}
 			s.replacePod(0)
@@ -115,7 +125,7 @@ func TestWhatTheMembersHaveAgreedOnIsFollowed(t *testing.T) {
 			s.replacePod(0)
 			s.pull("etcd:v3.6.16", 0)
 		}, "Wait ", "waiting for a-0"},
-		{"a member that runs a later version binds no other", func(s *scene) {
+		{"one member that runs a later version does not decide for the others", func(s *scene) {
 			s.run(Version{7, 3}, "3.6", 2)
 			s.pull("before:7", 2)
 		}, "Idle ", ""},
@@ -131,7 +141,8 @@ func TestNoPodOfAnEarlierVersionIsPermittedToStart(t *testing.T) {
 		starts  bool
 	}{
 		{"E19: pods are made with the version that the members have agreed on by now", func(s *scene) { s.on(Version{7, 3}) }, false},
-		{"E19: pods are yet to be made with it", func(s *scene) { s.run(Version{7, 3}, "3.7", 1, 2); s.pull("etcd:v3.7.3", 1, 2) }, false},
+		{"E19: pods are yet to be made with it",
+			func(s *scene) { s.run(Version{7, 3}, "3.7", 1, 2); s.pull("etcd:v3.7.3", 1, 2) }, false},
 		{"the members have not agreed on it", func(s *scene) { s.lowerVersion(1, 2) }, true},
 		{"the others run the same version", func(*scene) {}, true},
 	} {

@@ -12,12 +12,12 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
-// startedBefore takes the place of the pod that may start a member of a former object without data: no pod has this UID.
+// startedBefore is recorded as the pod that may start a member of a former object without data. No pod has this UID.
 const startedBefore types.UID = "before-this-object"
 
-// takeBack continues from the volumes that a former object of this name has left, if their stamps agree on who the members are. It is
+// reuseVolumes continues with the volumes that a former object of this name has left, if their stamps agree on who the members are. It is
 // not ok if there is no such volume.
-func (s Situation) takeBack() (Step, bool) {
+func (s Situation) reuseVolumes() (Step, bool) {
 	data := s.formerClaims()
 	if len(data) == 0 {
 		return Step{}, false
@@ -43,7 +43,7 @@ func (s Situation) takeBack() (Step, bool) {
 	if next, ok := s.blockOnSpec(); ok {
 		return next, true
 	}
-	return Step{Do: TakeBack}, true
+	return Step{Do: ReuseVolumes}, true
 }
 
 // refuseSpec returns why this object cannot continue from a record; empty if it can.
@@ -52,7 +52,7 @@ func (s Situation) refuseSpec(stamp Stamp) string {
 	version, _ := ParseVersion(stamp.TargetVersion) // FormerRecord has read it
 	switch {
 	case s.imageToContinue(version) == "":
-		return fmt.Sprintf("this release of the operator has no image of etcd %s, which it ran", version)
+		return fmt.Sprintf("this release of the operator has no image of etcd %s, which its members ran", version)
 	case !s.HasStorage:
 		return "spec.storage is not set" + again + "with storage"
 	case stamp.Login != nil && stamp.Login.Required && !s.RequiresLogin:
@@ -65,10 +65,10 @@ func (s Situation) refuseSpec(stamp Stamp) string {
 	return ""
 }
 
-// blockOnFormerData asks a human while there is data that cannot be continued from.
+// blockOnFormerData asks a human what to do with volumes that cannot be reused.
 func (s Situation) blockOnFormerData(why string) Step {
 	return Step{Do: Block, Reason: commonv1.ReasonRecordLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
-		"PersistentVolumeClaims %s have the data of a former EtcdCluster of this name, and no member starts on it: %s. Else restore that "+
+		"PersistentVolumeClaims %s have the data of a former EtcdCluster of this name, and no member starts on it: %s. Otherwise restore that "+
 			"object with its status; or delete the claims, which starts without that data", namesOfClaims(s.formerClaims()), why)}
 }
 
@@ -77,8 +77,9 @@ func (s Situation) formerClaims() []Claim {
 	return slices.DeleteFunc(slices.Clone(s.Claims), func(c Claim) bool { return c.Data == "" })
 }
 
-// FormerRecord is the record that the claims of a former object have, or why they have none. The latest revision counts, if a majority of
-// the members that it names have it on their own claims: with fewer, etcd could not be asked whether it is still true.
+// FormerRecord returns the record that is stamped on the claims of a former object, or why there is none to continue from. The latest
+// revision counts, if a majority of the voters that it names have it on their own claims: fewer members could not be asked whether the
+// record is still true.
 func (s Situation) FormerRecord() (stamp Stamp, why string) {
 	stamped := map[string]Claim{} // with the latest revision, by member
 	last := s.LastStamped()
@@ -142,7 +143,7 @@ func isRecovering(record databasev1alpha1.EtcdMembership) bool {
 	return record.Change != nil && record.Change.Type == databasev1alpha1.EtcdRecover
 }
 
-// votersOf are the recorded members that count for the majority, whatever becomes of the one that is being removed.
+// votersOf are the recorded members that count for the majority, whether or not etcd has removed the one that is being removed.
 func votersOf(record databasev1alpha1.EtcdMembership) []databasev1alpha1.EtcdRecordedMember {
 	return slices.DeleteFunc(slices.Clone(record.Members), func(m databasev1alpha1.EtcdRecordedMember) bool {
 		leaves := record.Change != nil && record.Change.Type == databasev1alpha1.EtcdRemove && record.Change.Name == m.Name
@@ -169,9 +170,9 @@ func namesOfClaims(claims []Claim) string {
 	return strings.Join(names, ", ")
 }
 
-// TakenBack is the status from which a new object continues. No pod may start a member without the data that its volume had: a volume
-// that has lost it is replaced like any other. Which directories the former members have left is not known to be complete.
-func (s Situation) TakenBack(stamp Stamp) databasev1alpha1.EtcdClusterStatus {
+// StatusFrom is the status with which a new object continues from a stamp. No pod may start a member without the data that its volume had:
+// a member that has lost its data is replaced like any other. The directories that former members have left are not all known.
+func (s Situation) StatusFrom(stamp Stamp) databasev1alpha1.EtcdClusterStatus {
 	status := *s.Status.DeepCopy()
 	record := stamp.Membership.DeepCopy()
 	record.FormerDataIDs, record.Restore, record.NamesAllData = nil, nil, false // whatever a stamp says

@@ -61,7 +61,7 @@ func only(members ...int) func(*databasev1alpha1.EtcdMembership) {
 	}
 }
 
-func TestVolumesAreTakenBack(t *testing.T) {
+func TestVolumesAreReused(t *testing.T) {
 	restoring := func(s *scene) { s.Status.Membership.Restore = &databasev1alpha1.EtcdMembershipRestore{} }
 	recovering := func(s *scene) {
 		s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRecover, Name: "a-2", Recovery: "r"}
@@ -73,10 +73,10 @@ func TestVolumesAreTakenBack(t *testing.T) {
 		want   Verb
 		says   string
 	}{
-		{"all claims have the last stamp", nil, func(*applied) {}, TakeBack, ""},
-		{"a majority has it", nil, func(a *applied) { a.Claims = a.Claims[1:] }, TakeBack, ""},
-		{"one of three has it", nil, func(a *applied) { a.Claims = a.Claims[2:] }, Block, "own claims of a-0, a-1"},
-		{"one of three is stamped, and all are there", nil, func(a *applied) { a.Claims[0].Stamp, a.Claims[1].Stamp = "", "" }, Block,
+		{"all claims have the last stamp", nil, func(*applied) {}, ReuseVolumes, ""},
+		{"the claims of a majority have the last stamp", nil, func(a *applied) { a.Claims = a.Claims[1:] }, ReuseVolumes, ""},
+		{"the claim of one of three has the last stamp", nil, func(a *applied) { a.Claims = a.Claims[2:] }, Block, "own claims of a-0, a-1"},
+		{"one of three claims is stamped", nil, func(a *applied) { a.Claims[0].Stamp, a.Claims[1].Stamp = "", "" }, Block,
 			"own claims of a-0, a-1"},
 		{"no claim has a stamp", nil, func(a *applied) {
 			for i := range a.Claims {
@@ -85,7 +85,7 @@ func TestVolumesAreTakenBack(t *testing.T) {
 		}, Block, "no claim has a stamp"},
 		{"a stamp was copied with a claim", nil, func(a *applied) { a.Claims[0].UID, a.Claims[1].UID = "copy-0", "copy-1" }, Block,
 			"own claims of a-0, a-1"},
-		{"a stamp cannot be read", nil, func(a *applied) { a.Claims[0].Stamp = "{" }, TakeBack, ""},
+		{"a stamp cannot be read", nil, func(a *applied) { a.Claims[0].Stamp = "{" }, ReuseVolumes, ""},
 		{"the stamps of a majority cannot be read", nil, func(a *applied) { a.Claims[0].Stamp, a.Claims[1].Stamp = "{", "null" }, Block,
 			"own claims of a-0, a-1"},
 		{"a claim is another than the record names", nil, func(a *applied) {
@@ -94,16 +94,16 @@ func TestVolumesAreTakenBack(t *testing.T) {
 			a.stamp(1)
 		}, Block, "own claims of a-0, a-1"},
 		{"a claim has the latest revision, and is no majority", nil, func(a *applied) { a.stampAt(8, unchanged, 2) }, Block, "revision 8"},
-		{"one claim was not stamped with the latest revision", nil, func(a *applied) { a.stampAt(6, unchanged, 2) }, TakeBack, ""},
+		{"one claim was not stamped with the latest revision", nil, func(a *applied) { a.stampAt(6, unchanged, 2) }, ReuseVolumes, ""},
 		{"two records have the same revision", nil, func(a *applied) { a.stampAt(7, only(0, 1), 2) }, Block, "contradict each other"},
 		{"two earlier records have the same revision", nil, func(a *applied) {
 			a.stampAt(6, only(0), 0)
 			a.stampAt(6, only(1), 1)
 			a.stampAt(9, only(2), 2)
-		}, TakeBack, ""},
+		}, ReuseVolumes, ""},
 		{"the claim of a removed member has an earlier record, in which it is one of three", nil, func(a *applied) {
 			a.stampAt(9, only(0, 1), 0, 1)
-		}, TakeBack, ""},
+		}, ReuseVolumes, ""},
 		{"three became one, and its claim is lost", nil, func(a *applied) {
 			a.stampAt(9, only(0), 0, 1, 2)
 			a.Claims = a.Claims[1:]
@@ -111,7 +111,7 @@ func TestVolumesAreTakenBack(t *testing.T) {
 		{"three became one and three again, and the first claim is lost", nil, func(a *applied) {
 			a.stampAt(20, unchanged, 0, 1, 2)
 			a.Claims = a.Claims[1:]
-		}, TakeBack, ""},
+		}, ReuseVolumes, ""},
 		{"a member is being removed, and the claim of another is lost", nil, func(a *applied) {
 			a.stampAt(8, func(record *databasev1alpha1.EtcdMembership) {
 				record.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRemove, Name: "a-2", ID: "66"}
@@ -157,7 +157,7 @@ func TestVolumesAreTakenBack(t *testing.T) {
 		}, func(*applied) {}, Block, "spec.auth is not set"},
 		{"the members require a login, and so does the new object", func(s *scene) {
 			s.Status.Login = &databasev1alpha1.EtcdLogin{Required: true}
-		}, func(a *applied) { a.RequiresLogin = true }, TakeBack, ""},
+		}, func(a *applied) { a.RequiresLogin = true }, ReuseVolumes, ""},
 		{"the new object starts with a backup", nil, func(a *applied) { a.FromBackup = true }, Block, "spec.bootstrap asks for a backup"},
 		{"an EtcdRestore is to start", nil, func(a *applied) { a.Request = &Request{UID: "r"} }, Block, "an EtcdRestore asks"},
 		{"the spec asks for a version that cannot be run", nil, func(a *applied) { a.WantedError = "no etcd 3.9" }, Block, "no etcd 3.9"},
@@ -198,14 +198,14 @@ func forge(stamp Stamp) Stamp {
 	return stamp
 }
 
-// A stamp has nothing by which data is deleted, or an image is chosen, and whatever it says of that is not taken back.
-func TestWhatIsTakenBack(t *testing.T) {
+// A stamp has nothing by which data is deleted, or an image is chosen, and whatever it says of that is not reused.
+func TestWhatIsReused(t *testing.T) {
 	a := newForged()
 	stamp, why := a.FormerRecord()
 	if text := stamp.For("c"); why != "" || strings.Contains(text, "gone") || strings.Contains(text, "forged") {
 		t.Fatalf("%s: %s", why, text)
 	}
-	status := a.TakenBack(forge(stamp))
+	status := a.StatusFrom(forge(stamp))
 	if record := status.Membership; len(record.FormerDataIDs) > 0 || record.Restore != nil || record.NamesAllData ||
 		status.TargetImage != "etcd:v3.6.16" {
 		t.Errorf("got %+v, %+v", status, record)
@@ -217,11 +217,11 @@ func TestWhatIsTakenBack(t *testing.T) {
 	}
 }
 
-// No member that is taken back starts without the data that it had, not even one that was yet to start.
-func TestNoMemberThatIsTakenBackStartsWithoutItsData(t *testing.T) {
+// No member starts on reused volumes without the data that it had, not even one that was yet to start.
+func TestNoMemberStartsOnReusedVolumesWithoutItsData(t *testing.T) {
 	a := newForged()
 	stamp, _ := a.FormerRecord()
-	status := a.TakenBack(forge(stamp))
+	status := a.StatusFrom(forge(stamp))
 	a.Status = &status
 	for i := range status.Membership.Members {
 		m := &status.Membership.Members[i]
@@ -235,8 +235,8 @@ func TestNoMemberThatIsTakenBackStartsWithoutItsData(t *testing.T) {
 	}
 }
 
-// The image in the spec serves one version: an earlier minor version continues with the operator's own.
-func TestTheImageOfWhatIsTakenBack(t *testing.T) {
+// The image in the spec is for one version: members of another minor version continue with the operator's image.
+func TestTheImageForReusedVolumes(t *testing.T) {
 	for _, c := range []struct {
 		wanted Version
 		image  string
@@ -249,7 +249,7 @@ func TestTheImageOfWhatIsTakenBack(t *testing.T) {
 		a := newApplied()
 		a.Wanted, a.Image = c.wanted, c.image
 		stamp, _ := a.FormerRecord()
-		if got := a.TakenBack(stamp).TargetImage; got != c.want {
+		if got := a.StatusFrom(stamp).TargetImage; got != c.want {
 			t.Errorf("%s with image %q: got %q", c.wanted, c.image, got)
 		}
 	}

@@ -27,11 +27,11 @@ func TestTheMemberOfTheFormerVersionIsAskedOnceMore(t *testing.T) {
 		server server
 		goes   bool
 	}{
-		{"it runs the former version still", seenServer{view: former}, true},
-		{"it waits for a majority", waitingServer{seenServer{view: waits}}, true},
-		{"it runs the next version by now", seenServer{view: later}, false},
-		{"it is silent", waitingServer{}, false},
-		{"its pod is gone", nil, false},
+		{"the member still runs the former version", seenServer{view: former}, true},
+		{"the member waits for a majority", waitingServer{seenServer{view: waits}}, true},
+		{"the member runs the next version by now", seenServer{view: later}, false},
+		{"the member is silent", waitingServer{}, false},
+		{"the pod of the member is gone", nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := &databasev1alpha1.EtcdCluster{Status: databasev1alpha1.EtcdClusterStatus{TargetVersion: "3.7.3", TargetImage: "later",
@@ -42,7 +42,7 @@ func TestTheMemberOfTheFormerVersionIsAskedOnceMore(t *testing.T) {
 				f.servers["a-0"] = c.server
 			}
 			err := f.Act(t.Context(), membership.Step{Do: membership.SetVersion, Version: "3.6.16", Image: "former"})
-			if (err == nil) != c.goes || errors.Is(err, errPassedPoint) == c.goes || (e.Status.TargetImage == "former") != c.goes {
+			if (err == nil) != c.goes || errors.Is(err, errNoFormerMember) == c.goes || (e.Status.TargetImage == "former") != c.goes {
 				t.Errorf("%v: %s, %s", err, e.Status.TargetVersion, e.Status.TargetImage)
 			}
 		})
