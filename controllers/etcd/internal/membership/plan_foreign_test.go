@@ -33,7 +33,7 @@ func TestForeignData(t *testing.T) {
 			s.findForeignData(2)
 		}, "Block ", "the volumes of a-0 (x), a-2 (x) have the data of another cluster or member"},
 		{"E18: that may also be the data of a member that the API server has forgotten", func(s *scene) { s.findForeignData(0) }, "Block ",
-			"If the API server was put back to an earlier state, it may be of a member that was replaced since"},
+			"If the API server was put back to an earlier state, that data may be of a member that was replaced since"},
 		{"E18: no backup is restored next to the data of another cluster", func(s *scene) { s.restoring(); s.findForeignData(0) }, "Block ",
 			"the volumes of a-0 (x) have the data of another cluster"},
 		{"E18: no member joins next to the data of another cluster", func(s *scene) { s.addLearner(); s.Size = 4; s.findForeignData(3) },

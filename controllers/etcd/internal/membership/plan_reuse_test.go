@@ -132,7 +132,7 @@ func TestVolumesAreReused(t *testing.T) {
 				record.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRecover, Name: "a-2", Recovery: "r"}
 			}, 0, 1, 2)
 		}, Block, "being formed, restored"},
-		{"a forged revision is beyond all others", nil, func(a *applied) { a.stampAt(math.MaxInt64-1, only(2), 2) }, TakeBack, ""},
+		{"a forged revision is beyond all others", nil, func(a *applied) { a.stampAt(math.MaxInt64-1, only(2), 2) }, ReuseVolumes, ""},
 		{"a claim has the data of another cluster", nil, func(a *applied) { a.Claims[0].Data, a.Claims[0].Stamp = "other", "" }, Block,
 			"data of several clusters: that of data-a-0"},
 		{"a claim is stamped for another cluster", nil, func(a *applied) {
@@ -297,7 +297,7 @@ func TestStampsThatAreDue(t *testing.T) {
 	}
 }
 
-// Pods that nobody owns any more, as while volumes grow, do not end by themselves: to delete the claims would be too much.
+// Pods without an owner, as while volumes grow, do not end by themselves. To delete the claims would be too much.
 func TestPodsThatRunOnWithoutARecord(t *testing.T) {
 	a := newApplied()
 	a.Members = []Member{{Name: "a-0", Pod: Pod{UID: "p", Permit: "{}"}}}

@@ -93,7 +93,7 @@ func (s Situation) mayBeEarlier(m Member) bool {
 func (s Situation) deleteEarlierPods() (Step, bool) {
 	for _, m := range s.Members {
 		if m.Record != nil && m.Pod.UID != "" && !m.Pod.Deleting && !m.Pod.ClaimGoes && s.mayBeEarlier(m) {
-			return Step{Do: DeletePod, Member: m.Name, AsSeen: true, RequeueAfter: ShortRequeue,
+			return Step{Do: DeletePod, Member: m.Name, AsSeen: true, NeedsClaim: s.needsClaim(m), RequeueAfter: ShortRequeue,
 				Message: "it has not started, and its image may hold an earlier version than the members have agreed on"}, true
 		}
 	}
