@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -73,8 +74,8 @@ func waitingView(metrics io.Reader) (membership.View, error) {
 		case metricVersion:
 			view.Version, _ = membership.ParseVersion(labelOf(label, "server_version")) // not known of a server that is not etcd 3
 		case metricClusterVersion:
-			if count(value) == 1 {
-				view.ClusterVersion = labelOf(label, "cluster_version")
+			if agreed := labelOf(label, "cluster_version"); count(value) == 1 && minorVersion.MatchString(agreed) {
+				view.ClusterVersion = agreed
 			}
 		case metricCommitted, metricApplied:
 			view.Index = max(view.Index, uint64(count(value)))
@@ -94,6 +95,9 @@ func waitingView(metrics io.Reader) (membership.View, error) {
 	view.Waits = true
 	return view, nil
 }
+
+// minorVersion is what members agree on; what else a server says would be shown in the status, where rules of the CRD read it.
+var minorVersion = regexp.MustCompile(`^3\.[0-9]{1,3}$`)
 
 // labelOf returns the value of a series' only label. It is given what follows the series' name and a brace.
 func labelOf(label, name string) string {

@@ -58,6 +58,7 @@ etcd_cluster_version{cluster_version="3.6"} 1
 		{"no version", without("etcd_server_version"), unversioned},
 		{"a version that is none", strings.Replace(all, "3.6.16", "latest", 1), unversioned},
 		{"no version that the members have agreed on", without("etcd_cluster_version"), notAgreed},
+		{"one that is no version", strings.Replace(all, `cluster_version="3.6"`, `cluster_version="x"`, 1), notAgreed},
 		{"no ID", without("etcd_server_id"), membership.View{}},
 		{"no index", without("etcd_server_proposals_applied_total"), unread},
 		{"no revision", without("etcd_debugging_mvcc_current_revision"), membership.View{}},
