@@ -53,6 +53,9 @@ func (s Situation) refuseSpec(stamp Stamp) string {
 	switch {
 	case s.imageToContinue(version) == "":
 		return fmt.Sprintf("this release of the operator has no image of etcd %s, which its members ran", version)
+	case s.WantedError == "" && s.Wanted.Minor < version.Minor: // whether its members have agreed on that version, no stamp says
+		return fmt.Sprintf("spec.version asks for etcd %s, and its members were to run etcd %s, whose data an earlier version may not read: set "+
+			"version to %q; to have an earlier one, restore a backup", s.Wanted.MinorString(), version.MinorString(), version.MinorString())
 	case !s.HasStorage:
 		return "spec.storage is not set" + again + "with storage"
 	case stamp.Login != nil && stamp.Login.Required && !s.RequiresLogin:

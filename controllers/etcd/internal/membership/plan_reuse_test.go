@@ -158,6 +158,8 @@ func TestVolumesAreReused(t *testing.T) {
 		{"the members require a login, and so does the new object", func(s *scene) {
 			s.Status.Login = &databasev1alpha1.EtcdLogin{Required: true}
 		}, func(a *applied) { a.RequiresLogin = true }, ReuseVolumes, ""},
+		{"the new object asks for an earlier minor version than the members were to run", func(s *scene) { s.Status.TargetVersion = "3.7.3" },
+			func(a *applied) { a.Wanted = Version{6, 16} }, Block, `set version to "3.7"`},
 		{"the new object starts with a backup", nil, func(a *applied) { a.FromBackup = true }, Block, "spec.bootstrap asks for a backup"},
 		{"an EtcdRestore is to start", nil, func(a *applied) { a.Request = &Request{UID: "r"} }, Block, "an EtcdRestore asks"},
 		{"the spec asks for a version that cannot be run", nil, func(a *applied) { a.WantedError = "no etcd 3.9" }, Block, "no etcd 3.9"},
