@@ -45,7 +45,7 @@ var memberships = []mutant{
 		`case stamp.Unsettled || stamp.Membership.ClusterID == "" || isRecovering(stamp.Membership):`, `case stamp.Membership.Token == "":`,
 		"TestVolumesAreReused/the cluster had not formed"},
 	{"a copied stamp counts", "../etcd/internal/membership/stamp.go",
-		`stamp.ClaimUID == c.UID && c.UID != "" &&`, "",
+		`isWritten && stamp.ClaimUID == c.UID && c.UID != ""`, "isWritten",
 		"TestStampsThatAreDue/one claim has the copy of a later stamp"},
 	{"what a stamp says is deleted", "../etcd/internal/membership/plan_reuse.go",
 		"record.FormerDataIDs, record.Restore, record.NamesAllData = nil, nil, false", "record.NamesAllData = false",

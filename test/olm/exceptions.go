@@ -74,7 +74,8 @@ func withoutPermitted(last, now *apiextensionsv1.CustomResourceDefinition, used 
 	return now
 }
 
-func relax(before, after *apiextensionsv1.JSONSchemaProps, used map[string]int) {
+// relaxRules drops the permitted rules of a schema, and replaces those that only look new by the released ones.
+func relaxRules(before, after *apiextensionsv1.JSONSchemaProps, used map[string]int) {
 	former := func(rule string) int {
 		return slices.IndexFunc(before.XValidations, func(r apiextensionsv1.ValidationRule) bool { return r.Rule == rule })
 	}
@@ -96,6 +97,11 @@ func relax(before, after *apiextensionsv1.JSONSchemaProps, used map[string]int) 
 		rules = append(rules, rule)
 	}
 	after.XValidations = rules
+}
+
+// relax takes the permitted restrictions out of a schema, and out of the schemas in it.
+func relax(before, after *apiextensionsv1.JSONSchemaProps, used map[string]int) {
+	relaxRules(before, after, used)
 	if before.MaxProperties == nil && after.MaxProperties != nil && *after.MaxProperties == permittedProperties {
 		after.MaxProperties = nil
 	}

@@ -34,19 +34,12 @@ func (s Situation) recoverMajority() (Step, bool) {
 			"%s have lost their data, and with it the majority; whose data is the latest is known once the pods of %s run",
 			s.describeLost(lost), strings.Join(NamesOf(silent), ", "))}, true
 	}
-	survivor, from := Member{}, s.withoutData()
-	if earlier, ok := s.latestEarlierState(lost); ok && len(left) == 0 {
-		survivor, from = earlier, "from the data of "+earlier.Name+", whose log ends last"
-	}
-	if len(left) > 0 {
-		survivor = slices.MaxFunc(left, func(a, b Member) int { return compareLogs(a.View, b.View) })
-		if survivor.View.IsLearner || survivor.View.Waits && !survivor.countedInRecord() {
-			return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
-				"%s have lost their data, and with it the majority; %s has the latest data and is a learner, which etcd cannot make a cluster of: "+
-					"copy its member/snap/db, and restore that into a new EtcdCluster",
-				strings.Join(NamesOf(lost), ", "), survivor.Name)}, true
-		}
-		from = fmt.Sprintf("from the data of %s, revision %d", survivor.Name, survivor.View.Revision)
+	survivor, from := s.chooseSurvivor(lost, left)
+	if survivor.View.IsLearner || survivor.View.Waits && !survivor.countedInRecord() {
+		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
+			"%s have lost their data, and with it the majority; %s has the latest data and is a learner, which etcd cannot make a cluster of: "+
+				"copy its member/snap/db, and restore that into a new EtcdCluster",
+			strings.Join(NamesOf(lost), ", "), survivor.Name)}, true
 	}
 	token := s.recoveryToken(lost, left)
 	if s.AllowedRecovery != token {
@@ -60,6 +53,19 @@ func (s Situation) recoverMajority() (Step, bool) {
 	}
 	given := s.Where(func(m Member) bool { return m.Record != nil && m.Name != survivor.Name })
 	return Step{Do: Recover, Member: survivor.Name, Lost: NamesOf(given), Message: "a human has allowed it"}, true
+}
+
+// chooseSurvivor returns the member whose data the cluster is to continue from, and says so; the zero Member if there is no data. An
+// earlier state of a disk is only taken where nothing else is left.
+func (s Situation) chooseSurvivor(lost, left []Member) (survivor Member, from string) {
+	if len(left) > 0 {
+		survivor = slices.MaxFunc(left, func(a, b Member) int { return compareLogs(a.View, b.View) })
+		return survivor, fmt.Sprintf("from the data of %s, revision %d", survivor.Name, survivor.View.Revision)
+	}
+	if earlier, ok := s.latestEarlierState(lost); ok {
+		return earlier, "from the data of " + earlier.Name + ", whose log ends last"
+	}
+	return Member{}, s.withoutData()
 }
 
 // hasNothingYet reports whether a member has never been a voter and has no entry of the log: it has not started, or has not met the
