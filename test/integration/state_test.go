@@ -159,12 +159,12 @@ func live(ctx context.Context, obj client.Object) (*unstructured.Unstructured, e
 	return read, admin.Get(ctx, client.ObjectKeyFromObject(obj), read)
 }
 
-// passing are the fields that the server allots or counts.
+// passing are the fields that the server allots, or that count what happened: a record's revision counts its saves.
 var passing = []string{
 	"uid", "resourceVersion", "creationTimestamp", "generation", "observedGeneration", "managedFields", "ownerReferences",
 	"lastTransitionTime", "clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort",
 	"currentRevision", "updateRevision", "mainstay-operator.io/applied", "deployment.kubernetes.io/revision",
-	"startTime", "finishTime", "dataID", "token",
+	"startTime", "finishTime", "dataID", "token", "revision",
 }
 
 func normal(value any) any {
