@@ -263,14 +263,14 @@ func TestStampsThatAreDue(t *testing.T) {
 		edit       func(*applied)
 		due, taken bool
 	}{
-		{"all have the record", func(*applied) {}, false, false},
-		{"one has none", func(a *applied) { a.Claims[1].Stamp = "" }, true, false},
-		{"one has an earlier one", func(a *applied) { a.stampAt(6, unchanged, 1) }, true, false},
-		{"one that is being deleted has none", func(a *applied) { a.Claims[1].Stamp, a.Claims[1].Goes = "", true }, false, false},
-		{"one has a later one", func(a *applied) { a.stampAt(8, unchanged, 1) }, true, true},
-		{"one has another one of this revision", func(a *applied) { a.stampAt(7, only(0), 1) }, true, true},
-		{"one has a revision that no save could exceed", func(a *applied) { a.stampAt(math.MaxInt64, unchanged, 1) }, true, false},
-		{"one has a copy of a later one", func(a *applied) { a.stampAt(8, unchanged, 1); a.Claims[1].UID = "copy" }, true, false},
+		{"all claims have the record", func(*applied) {}, false, false},
+		{"one claim has no stamp", func(a *applied) { a.Claims[1].Stamp = "" }, true, false},
+		{"one claim has an earlier stamp", func(a *applied) { a.stampAt(6, unchanged, 1) }, true, false},
+		{"one claim has no stamp and is being deleted", func(a *applied) { a.Claims[1].Stamp, a.Claims[1].Goes = "", true }, false, false},
+		{"one claim has a later stamp", func(a *applied) { a.stampAt(8, unchanged, 1) }, true, true},
+		{"one claim has another record of this revision", func(a *applied) { a.stampAt(7, only(0), 1) }, true, true},
+		{"one claim has a revision that no save could exceed", func(a *applied) { a.stampAt(math.MaxInt64, unchanged, 1) }, true, false},
+		{"one claim has the copy of a later stamp", func(a *applied) { a.stampAt(8, unchanged, 1); a.Claims[1].UID = "copy" }, true, false},
 		{"the record is that of an earlier release", func(a *applied) {
 			a.before.Status.Membership.Revision = 0
 			for i := range a.Claims {
