@@ -118,7 +118,7 @@ test-units test-integration searches mutants e2e failover-report: export GOGC :=
 test-units test-integration searches mutants e2e failover-report: export GOMEMLIMIT := 1GiB
 
 mutants: ## Plant known faults into Redis, EtcdCluster, backups and the leader election: the named test must find each.
-	go test ./test/mutants -v -count=1 -timeout 40m
+	go test ./test/mutants -count=1 -timeout 40m
 
 # Specs that run operators of their own come after the others, since they remove the deployed one.
 E2E = go run github.com/onsi/ginkgo/v2/ginkgo --procs=4 --ldflags=-w -v --no-color --timeout=30m $(1) ./test/e2e
