@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -48,8 +49,15 @@ func (p *pass) applyRouteOnly(ctx context.Context) (led bool, err error) {
 	return true, nil
 }
 
-// reportMasterChange reports a change of the master, once the Service leads to the new one.
+// reportMasterChange reports a change of the master, once the Service leads to the new one. Its endpoints are written by this operator or,
+// if that fails, by kube-controller-manager.
 func (p *pass) reportMasterChange(ctx context.Context) error {
+	if !p.IsRouteNew() {
+		return nil
+	}
+	if err := p.writeEndpoints(ctx); err != nil {
+		log.FromContext(ctx).Info("the operator does not write the endpoints of the new master: kube-controller-manager does", "reason", err.Error())
+	}
 	changed, err := p.NoteRouted(ctx)
 	if err != nil || !changed {
 		return err

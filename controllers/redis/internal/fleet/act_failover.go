@@ -263,13 +263,18 @@ func (f *Fleet) effectiveMinReplicas(candidate topology.Node) int32 {
 	return rep.EffectiveMinReplicas
 }
 
+// IsRouteNew reports whether it is not saved yet that clients are led to the present master.
+func (f *Fleet) IsRouteNew() bool {
+	last := f.Redis.Status.LastFailover
+	return last != nil && last.RoutedAt == nil && last.To == f.Redis.Status.Master
+}
+
 // NoteRouted saves when clients were led to a new master, and reports whether they are led to another one than before.
 func (f *Fleet) NoteRouted(ctx context.Context) (bool, error) {
-	last := f.Redis.Status.LastFailover
-	if last == nil || last.RoutedAt != nil || last.To != f.Redis.Status.Master {
+	if !f.IsRouteNew() {
 		return false, nil
 	}
-	last.RoutedAt = f.microNow()
+	f.Redis.Status.LastFailover.RoutedAt = f.microNow()
 	if err := f.effects.Save(ctx); err != nil { // or the change would be reported again
 		return false, err
 	}
