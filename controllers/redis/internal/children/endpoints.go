@@ -29,7 +29,7 @@ func LeadTo(slice *discoveryv1.EndpointSlice, pod *corev1.Pod, now time.Time) bo
 		TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 	}
 	for _, former := range slice.Endpoints {
-		if former.NodeName != nil && *former.NodeName == pod.Spec.NodeName {
+		if ptr.Deref(former.NodeName, "") == pod.Spec.NodeName {
 			next.Zone = former.Zone
 		}
 	}

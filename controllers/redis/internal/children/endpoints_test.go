@@ -1,0 +1,80 @@
+package children
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+func TestLeadTo(t *testing.T) {
+	pod := func(addresses ...string) *corev1.Pod {
+		made := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "a-1", UID: "second"}, Spec: corev1.PodSpec{NodeName: "east"}}
+		for _, address := range addresses {
+			made.Status.PodIPs = append(made.Status.PodIPs, corev1.PodIP{IP: address})
+		}
+		made.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		return made
+	}
+	// As kube-controller-manager writes it.
+	endpoint := func(address, name string, uid types.UID, node string, zone *string) discoveryv1.Endpoint {
+		return discoveryv1.Endpoint{
+			Addresses: []string{address}, NodeName: &node, Zone: zone,
+			Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true), Serving: ptr.To(true), Terminating: ptr.To(false)},
+			TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: "team", Name: name, UID: uid},
+		}
+	}
+	zone, both := ptr.To("zone-1"), pod("192.0.2.2", "2001:db8::2")
+	notReady := pod("192.0.2.2")
+	notReady.Status.Conditions[0].Status = corev1.ConditionFalse
+	notServing := endpoint("192.0.2.2", "a-1", "second", "east", nil)
+	notServing.Conditions.Serving = ptr.To(false)
+	former := []discoveryv1.Endpoint{endpoint("192.0.2.1", "a-0", "first", "east", zone)}
+
+	for name, at := range map[string]struct {
+		family discoveryv1.AddressType
+		before []discoveryv1.Endpoint
+		pod    *corev1.Pod
+		want   *discoveryv1.Endpoint // nil if nothing changes
+	}{
+		"another pod of the node": {discoveryv1.AddressTypeIPv4, former, both,
+			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", zone))},
+		"a pod of another node": {discoveryv1.AddressTypeIPv4, []discoveryv1.Endpoint{endpoint("192.0.2.1", "a-0", "first", "west", zone)}, both,
+			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", nil))},
+		"no pod before":       {discoveryv1.AddressTypeIPv4, nil, both, ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", nil))},
+		"the other family":    {discoveryv1.AddressTypeIPv6, nil, both, ptr.To(endpoint("2001:db8::2", "a-1", "second", "east", nil))},
+		"a pod not ready yet": {discoveryv1.AddressTypeIPv4, nil, notReady, &notServing},
+		"the former pod's address": {discoveryv1.AddressTypeIPv4,
+			[]discoveryv1.Endpoint{endpoint("192.0.2.2", "a-0", "first", "east", nil)}, both,
+			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", nil))},
+		"two pods, one of them this": {discoveryv1.AddressTypeIPv4,
+			append(slices.Clone(former), endpoint("192.0.2.2", "a-1", "second", "east", nil)), both,
+			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", nil))},
+		"this pod":                 {discoveryv1.AddressTypeIPv4, []discoveryv1.Endpoint{endpoint("192.0.2.2", "a-1", "second", "east", zone)}, both, nil},
+		"no address of the family": {discoveryv1.AddressTypeIPv6, former, pod("192.0.2.2"), nil},
+		"names, not addresses":     {discoveryv1.AddressTypeFQDN, former, both, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			slice := &discoveryv1.EndpointSlice{AddressType: at.family, Endpoints: at.before}
+			now := time.Unix(1, 5)
+			want := slice.DeepCopy()
+			if at.want != nil {
+				want.Endpoints = []discoveryv1.Endpoint{*at.want}
+				want.Ports = []discoveryv1.EndpointPort{{Name: ptr.To("redis"), Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To[int32](6379)}}
+				want.Annotations = map[string]string{corev1.EndpointsLastChangeTriggerTime: "1970-01-01T00:00:01.000000005Z"}
+			}
+			if changed := LeadTo(slice, at.pod, now); changed != (at.want != nil) {
+				t.Errorf("changed: %t", changed)
+			}
+			if !equality.Semantic.DeepEqual(slice, want) {
+				t.Errorf("got %v\nnot %v", slice, want)
+			}
+		})
+	}
+}
