@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -35,6 +36,9 @@ func run() error {
 	logging.BindFlags(flag.CommandLine)
 	flag.Parse()
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+
+	// GOMEMLIMIT is the container's limit, which also counts what the runtime does not.
+	debug.SetMemoryLimit(debug.SetMemoryLimit(-1) / 10 * 9)
 
 	scheme := runtime.NewScheme()
 	utilruntime.Must(controllers.AddToScheme(scheme))

@@ -21,20 +21,20 @@ const crowd = 300
 
 // killAmid kills once others have made a crowd of objects. By the fields of the EndpointSlice, it is the operator that leads clients to the
 // next master: kube-controller-manager is not there yet.
-func killAmid(make func(namespace string, n int) client.Object) injectFunc {
+func killAmid(newObject func(namespace string, n int) client.Object) injectFunc {
 	return func(ctx context.Context, s *subject, master corev1.Pod, _ int) (func() error, error) {
 		namespace := newNamespace(ctx).Name
 		for n := range crowd {
-			if err := k8s.Create(ctx, make(namespace, n)); err != nil {
+			if err := k8s.Create(ctx, newObject(namespace, n)); err != nil {
 				return nil, fmt.Errorf("making object %d of %d: %w", n, crowd, err)
 			}
 		}
 		struck := time.Now()
-		if err := fault.Kill(master.UID, program); err != nil {
-			return nil, err
+		err := fault.Kill(master.UID, program)
+		if err == nil {
+			Eventually(s.isLedByOperator).WithContext(ctx).WithArguments(struck).Should(BeTrue(), "the operator writes the endpoints")
 		}
-		Eventually(s.isLedByOperator).WithContext(ctx).WithArguments(struck).Should(BeTrue(), "the operator writes the endpoints")
-		return nil, nil
+		return nil, err
 	}
 }
 
