@@ -2,51 +2,84 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
+	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
-// crowd is how many objects others make in one run. kube-controller-manager sends 20 requests a second for the endpoints of all Services, so it
-// is behind by 15 s for each Service that an object has.
-const crowd = 300
-
-// killAmid kills once others have made a crowd of objects. By the fields of the EndpointSlice, it is the operator that leads clients to the
-// next master: kube-controller-manager is not there yet.
-func killAmid(newObject func(namespace string, n int) client.Object) injectFunc {
-	return func(ctx context.Context, s *subject, master corev1.Pod, _ int) (func() error, error) {
-		namespace := newNamespace(ctx).Name
-		for n := range crowd {
-			if err := k8s.Create(ctx, newObject(namespace, n)); err != nil {
-				return nil, fmt.Errorf("making object %d of %d: %w", n, crowd, err)
-			}
-		}
-		struck := time.Now()
-		err := fault.Kill(master.UID, program)
-		if err == nil {
-			Eventually(s.isLedByOperator).WithContext(ctx).WithArguments(struck).Should(BeTrue(), "the operator writes the endpoints")
-		}
+// amidChurn keeps kube-proxy busy: it always has another change to make. The fault comes at another moment of its second each time.
+func amidChurn(ctx context.Context, s *subject, n int) (end func(time.Time) error, err error) {
+	stop, err := fault.Churn(ctx, k8s, s.Namespace, 300*time.Millisecond)
+	if err != nil {
 		return nil, err
 	}
+	stop = sync.OnceValue(stop)
+	DeferCleanup(stop)
+	stay(ctx, stillness+time.Duration(n%10)*100*time.Millisecond)
+	return func(time.Time) error {
+		stay(ctx, stillness)
+		return stop()
+	}, nil
 }
 
-func newService(namespace string, n int) client.Object {
-	return &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint("crowd-", n)},
-		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "crowd"}, Ports: []corev1.ServicePort{{Port: 80}}},
-	}
+// crowd is how many objects others make in one run. kube-controller-manager sends 20 requests a second for the endpoints of all
+// Services, so it is behind by 15 s for each Service that such an object has.
+const crowd = 300
+
+// amidServices has the fault while others make Services, faster than kube-controller-manager writes their endpoints. By the fields of the
+// EndpointSlice, it is the operator that leads clients to the next master.
+func amidServices(ctx context.Context, s *subject, _ int) (end func(time.Time) error, err error) {
+	made, err := makeCrowd(ctx, func(namespace string, n int) client.Object {
+		return &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint("crowd-", n)},
+			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "crowd"}, Ports: []corev1.ServicePort{{Port: 80}}},
+		}
+	})
+	return func(struck time.Time) error {
+		Eventually(s.isLedByOperator).WithContext(ctx).WithArguments(struck).Should(BeTrue(), "the operator writes the endpoints")
+		return made()
+	}, err
 }
 
-func newMemcached(namespace string, n int) client.Object {
-	return builders.Memcached(fmt.Sprint("crowd-", n)).In(namespace).Size(1).Build()
+// amidMemcacheds has the fault while the same operator makes the children of other objects, whose pods find no node.
+func amidMemcacheds(ctx context.Context, _ *subject, _ int) (end func(time.Time) error, err error) {
+	made, err := makeCrowd(ctx, func(namespace string, n int) client.Object {
+		return builders.Memcached(fmt.Sprint("crowd-", n)).In(namespace).With(func(s *cachev1alpha1.MemcachedSpec) {
+			s.NodeSelector = map[string]string{"example.com/crowd": "none"}
+		}).Build()
+	})
+	return func(time.Time) error { return made() }, err
+}
+
+// makeCrowd makes a crowd of objects in a namespace of their own. It returns once half of them are made; made waits for the others, and
+// deletes all.
+func makeCrowd(ctx context.Context, newObject func(namespace string, n int) client.Object) (made func() error, err error) {
+	namespace := newNamespace(ctx).Name
+	half, ended := make(chan error, 2), make(chan error, 1)
+	go func() {
+		var err error
+		for n := 0; n < crowd && err == nil; n++ {
+			if n == crowd/2 {
+				half <- nil
+			}
+			err = k8s.Create(ctx, newObject(namespace, n))
+		}
+		half <- err
+		ended <- err
+	}()
+	return func() error { return errors.Join(<-ended, discard(ctx, namespace)) }, <-half
 }
 
 // isLedByOperator reports whether the operator has written an EndpointSlice of the Service since then.

@@ -34,12 +34,17 @@ type faultRow struct {
 	lasts, lastsLong time.Duration
 	// prepare the Redis for this run.
 	prepare func(ctx context.Context, s *subject) error
-	inject  injectFunc
+	// amid is what others do meanwhile; nil for nothing.
+	amid   amidFunc
+	inject injectFunc
 }
 
 // injectFunc harms the Redis and gives the way to end it, if there is one. n counts
 // the runs.
 type injectFunc func(ctx context.Context, s *subject, master corev1.Pod, n int) (undo func() error, err error)
+
+// amidFunc starts what others do during a fault, and gives the way to end it once the fault is injected. n counts the runs.
+type amidFunc func(ctx context.Context, s *subject, n int) (end func(struck time.Time) error, err error)
 
 // usualKill and attackedKill come first: the one shows how much longer the other takes.
 var (
@@ -53,11 +58,11 @@ var faultRows = []faultRow{
 	{name: "master killed (kill -9) next to ten hostile servers", everywhere: true, runs: 0, long: 20, moves: true, prepare: addHostileServers,
 		inject: kill},
 	{name: "master killed (kill -9) while other endpoints change every 300 ms", everywhere: true, runs: 0, long: 20, moves: true,
-		inject: killAmidChurn},
+		amid: amidChurn, inject: kill},
 	{name: "master killed (kill -9) while others make 300 Services", everywhere: true, runs: 1, long: 10, moves: true,
-		inject: killAmid(newService)},
+		amid: amidServices, inject: kill},
 	{name: "master killed (kill -9) while others make 300 Memcacheds", everywhere: true, runs: 0, long: 10, moves: true,
-		inject: killAmid(newMemcached)},
+		amid: amidMemcacheds, inject: kill},
 	{name: "master's pod deleted by force", runs: 2, long: 20, moves: true, inject: remove(client.GracePeriodSeconds(0))},
 	{name: "master's pod deleted", runs: 2, long: 20, moves: true, planned: true, inject: remove()},
 	{name: "master's disk emptied", runs: 1, long: 10, storage: true, moves: true, inject: empty},
@@ -93,21 +98,6 @@ var faultRows = []faultRow{
 
 func kill(_ context.Context, _ *subject, master corev1.Pod, _ int) (func() error, error) {
 	return nil, fault.Kill(master.UID, program)
-}
-
-// killAmidChurn kills while kube-proxy always has another change to make, at another moment of
-// its second each time.
-func killAmidChurn(ctx context.Context, s *subject, master corev1.Pod, n int) (func() error, error) {
-	stop, err := fault.Churn(ctx, k8s, s.Namespace, 300*time.Millisecond)
-	if err != nil {
-		return nil, err
-	}
-	stay(ctx, stillness+time.Duration(n%10)*100*time.Millisecond)
-	if err := fault.Kill(master.UID, program); err != nil {
-		return nil, errors.Join(err, stop())
-	}
-	stay(ctx, stillness)
-	return nil, stop()
 }
 
 func killAll(ctx context.Context, s *subject, _ corev1.Pod, _ int) (func() error, error) {

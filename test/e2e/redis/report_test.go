@@ -145,6 +145,12 @@ func (s *subject) inject(ctx context.Context, f faultRow, n int) fault.Run {
 	if f.moves {
 		due = epoch
 	}
+	end := func(time.Time) error { return nil }
+	if f.amid != nil {
+		var err error
+		end, err = f.amid(ctx, s, n)
+		Expect(err).NotTo(HaveOccurred())
+	}
 	s.confirming.Outage()
 
 	struck := time.Now()
@@ -156,6 +162,7 @@ func (s *subject) inject(ctx context.Context, f faultRow, n int) fault.Run {
 		stay(ctx, f.lasts)
 		Expect(undo()).To(Succeed())
 	}
+	Expect(end(struck)).To(Succeed())
 	written := s.confirming.Written()
 	Eventually(s.healed).WithContext(ctx).WithArguments(due, written+enoughWrites).Should(Succeed())
 
