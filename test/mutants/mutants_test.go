@@ -37,6 +37,9 @@ var openingBracket = regexp.MustCompile(`\\[({]`)
 // shown is the test's name as the go command prints it.
 func (m mutant) shown() string { return strings.ReplaceAll(m.test, " ", "_") }
 
+// passes reports whether its test passes by this output.
+func (m mutant) passes(output string) bool { return strings.Contains(output, "--- PASS: "+m.shown()+" (") }
+
 // pattern matches this test, and no other.
 func (m mutant) pattern() string {
 	var parts []string
@@ -56,13 +59,16 @@ func TestEachIsFound(t *testing.T) {
 	for _, m := range planted {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			if !strings.Contains(sound[m.dir()], "--- PASS: "+m.shown()+" (") {
-				t.Fatalf("%s does not pass without it:\n%s", m.test, sound[m.dir()])
+			if !m.passes(sound[m.dir()]) {
+				// A test that has a clock may fail while the machine is busy, which test-units reports.
+				if alone := run(programs[m.dir()], m.dir(), m.pattern()); !m.passes(alone) {
+					t.Fatalf("%s does not pass without it:\n%s", m.test, alone)
+				}
 			}
 			output := run(programs[m.dir()], m.dir(), m.pattern(), m.name)
 			switch failed := strings.Contains(output, "--- FAIL: "+m.shown()+" ("); {
 			case failed:
-			case strings.Contains(output, "--- PASS: "+m.shown()+" ("):
+			case m.passes(output):
 				t.Errorf("%s passes with it", m.test)
 			default:
 				t.Errorf("it is no fault of behaviour:\n%s", output)
