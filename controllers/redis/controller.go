@@ -8,7 +8,7 @@
 //     the pass, and internal/fleet/look.go asks all servers.
 //   - Decide: Plan in internal/topology/plan.go calls judgeMaster and failover in internal/topology/plan_failover.go.
 //   - Act: internal/fleet/act.go makes sure that only one operator acts, and doPromote in internal/fleet/act_failover.go promotes.
-//   - Route: route.go points the Service at the new master, and endpoints.go its EndpointSlices.
+//   - Route: route.go points the Service and its EndpointSlices at the new master.
 //
 // docs/architecture.md says why that is safe.
 package redis

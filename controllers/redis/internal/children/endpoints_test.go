@@ -35,6 +35,8 @@ func TestLeadTo(t *testing.T) {
 	notReady.Status.Conditions[0].Status = corev1.ConditionFalse
 	notServing := endpoint("192.0.2.2", "a-1", "second", "east", nil)
 	notServing.Conditions.Serving = ptr.To(false)
+	present := []discoveryv1.Endpoint{endpoint("192.0.2.2", "a-1", "second", "east", zone)}
+	elsewhere := []discoveryv1.Endpoint{endpoint("192.0.2.1", "a-0", "first", "west", zone)}
 	former := []discoveryv1.Endpoint{endpoint("192.0.2.1", "a-0", "first", "east", zone)}
 
 	for name, at := range map[string]struct {
@@ -45,7 +47,7 @@ func TestLeadTo(t *testing.T) {
 	}{
 		"another pod of the node": {discoveryv1.AddressTypeIPv4, former, both,
 			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", zone))},
-		"a pod of another node": {discoveryv1.AddressTypeIPv4, []discoveryv1.Endpoint{endpoint("192.0.2.1", "a-0", "first", "west", zone)}, both,
+		"a pod of another node": {discoveryv1.AddressTypeIPv4, elsewhere, both,
 			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", nil))},
 		"no pod before":       {discoveryv1.AddressTypeIPv4, nil, both, ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", nil))},
 		"the other family":    {discoveryv1.AddressTypeIPv6, nil, both, ptr.To(endpoint("2001:db8::2", "a-1", "second", "east", nil))},
@@ -56,7 +58,7 @@ func TestLeadTo(t *testing.T) {
 		"two pods, one of them this": {discoveryv1.AddressTypeIPv4,
 			append(slices.Clone(former), endpoint("192.0.2.2", "a-1", "second", "east", nil)), both,
 			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", nil))},
-		"this pod":                 {discoveryv1.AddressTypeIPv4, []discoveryv1.Endpoint{endpoint("192.0.2.2", "a-1", "second", "east", zone)}, both, nil},
+		"this pod":                 {discoveryv1.AddressTypeIPv4, present, both, nil},
 		"no address of the family": {discoveryv1.AddressTypeIPv6, former, pod("192.0.2.2"), nil},
 		"names, not addresses":     {discoveryv1.AddressTypeFQDN, former, both, nil},
 	} {
