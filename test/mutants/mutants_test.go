@@ -38,7 +38,9 @@ var openingBracket = regexp.MustCompile(`\\[({]`)
 func (m mutant) shown() string { return strings.ReplaceAll(m.test, " ", "_") }
 
 // passes reports whether its test passes by this output.
-func (m mutant) passes(output string) bool { return strings.Contains(output, "--- PASS: "+m.shown()+" (") }
+func (m mutant) passes(output string) bool {
+	return strings.Contains(output, "--- PASS: "+m.shown()+" (")
+}
 
 // pattern matches this test, and no other.
 func (m mutant) pattern() string {
