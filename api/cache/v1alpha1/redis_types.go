@@ -230,8 +230,8 @@ type RedisConfigValue string
 // +kubebuilder:validation:XValidation:rule="...",message="metadata.name becomes the name of Services: at most 48 characters,"
 // +kubebuilder:validation:XValidation:rule="...",message="lower case letters, digits and '-', starting with a letter"
 // +operator-sdk:csv:customresourcedefinitions:displayName="Redis"
-// +operator-sdk:csv:customresourcedefinitions:resources={{Event,v1},{PersistentVolumeClaim,v1},{Pod,v1},{PodDisruptionBudget,v1}}
-// +operator-sdk:csv:customresourcedefinitions:resources={{Secret,v1},{Service,v1},{StatefulSet,v1}}
+// +operator-sdk:csv:customresourcedefinitions:resources={{EndpointSlice,v1},{Event,v1},{PersistentVolumeClaim,v1},{Pod,v1}}
+// +operator-sdk:csv:customresourcedefinitions:resources={{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{StatefulSet,v1}}
 type Redis struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
