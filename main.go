@@ -37,7 +37,7 @@ func run() error {
 	flag.Parse()
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
 
-	// GOMEMLIMIT is the container's limit, which also counts what the runtime does not.
+	// GOMEMLIMIT is set to the container's limit, which also counts memory outside the Go runtime.
 	debug.SetMemoryLimit(debug.SetMemoryLimit(-1) / 10 * 9)
 
 	scheme := runtime.NewScheme()

@@ -2,15 +2,20 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -19,8 +24,40 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
+// routed is a Redis whose new master a-1 is recorded, and to which clients are not led yet.
+type routed struct {
+	redis   *cachev1alpha1.Redis
+	service *corev1.Service
+	pod     *corev1.Pod
+	slices  []*discoveryv1.EndpointSlice
+	refusal interceptor.Funcs
+}
+
+func newRouted() *routed {
+	redis := &cachev1alpha1.Redis{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "redis", ResourceVersion: "7"}}
+	redis.Status.Master, redis.Status.Epoch = "a-1", 2
+	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: 2, From: "a-0", To: "a-1"}
+	redis.Status.Replication = &cachev1alpha1.RedisReplication{Epoch: 2,
+		Master: cachev1alpha1.RedisProcess{Name: "a-1", PodUID: "second", Address: "192.0.2.2"}}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "service",
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(redis, cachev1alpha1.GroupVersion.WithKind("Redis"))}}}
+	former := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "former"}}
+	going, other := newSlice("going", endpointSliceController, service), newSlice("other", endpointSliceController, service)
+	going.DeletionTimestamp, going.Finalizers = new(metav1.Now()), []string{"example.com/held"}
+	other.Labels[discoveryv1.LabelServiceName] = "b"
+	family := newSlice("ipv6", endpointSliceController, service)
+	family.AddressType = discoveryv1.AddressTypeIPv6
+	return &routed{redis: redis, service: service,
+		pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a-1", UID: "second"},
+			Status: corev1.PodStatus{PodIP: "192.0.2.2", PodIPs: []corev1.PodIP{{IP: "192.0.2.2"}, {IP: "2001:db8::2"}}}},
+		slices: []*discoveryv1.EndpointSlice{newSlice("ipv4", endpointSliceController, service), family, going, other,
+			newSlice("stranger", "somebody", service), newSlice("forged", endpointSliceController, nil),
+			newSlice("of-the-former-service", endpointSliceController, former)},
+	}
+}
+
 // newSlice makes an EndpointSlice that leads to the former master.
-func newSlice(name string, manager string, owner *corev1.Service) *discoveryv1.EndpointSlice {
+func newSlice(name, manager string, owner *corev1.Service) *discoveryv1.EndpointSlice {
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name,
 			Labels: map[string]string{discoveryv1.LabelServiceName: "a", discoveryv1.LabelManagedBy: manager}},
@@ -33,63 +70,22 @@ func newSlice(name string, manager string, owner *corev1.Service) *discoveryv1.E
 	return slice
 }
 
-func TestEndpointsOfANewMaster(t *testing.T) {
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "service"}}
-	former := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "former"}}
-	going := newSlice("going", endpointSliceController, service)
-	going.DeletionTimestamp, going.Finalizers = new(metav1.Now()), []string{"example.com/held"}
-	other := newSlice("other", endpointSliceController, service)
-	other.Labels[discoveryv1.LabelServiceName] = "b"
-	family := newSlice("ipv6", endpointSliceController, service)
-	family.AddressType = discoveryv1.AddressTypeIPv6
-	recorded := cachev1alpha1.RedisProcess{Name: "a-1", PodUID: "second", Address: "192.0.2.2"}
-
-	for name, row := range map[string]struct {
-		change  func(*corev1.Pod)
-		refused error
-		want    []string // slices that lead to the new master
-		fails   bool
-	}{
-		"each of kube-controller-manager's": {want: []string{"ipv4", "ipv6"}},
-		"the pod was replaced":              {change: func(p *corev1.Pod) { p.UID = "third" }, fails: true},
-		"the pod ends": {change: func(p *corev1.Pod) {
-			p.DeletionTimestamp, p.Finalizers = new(metav1.Now()), []string{"example.com/held"}
-		}, fails: true},
-		"without the right to": {refused: apierrors.NewForbidden(discoveryv1.Resource("endpointslices"), "", nil), fails: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a-1", UID: "second"},
-				Status: corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "192.0.2.2"}, {IP: "2001:db8::2"}}}}
-			if row.change != nil {
-				row.change(pod)
-			}
-			api := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
-				Patch: func(ctx context.Context, c ctrlclient.WithWatch, o ctrlclient.Object, p ctrlclient.Patch, all ...ctrlclient.PatchOption) error {
-					if row.refused != nil {
-						return row.refused
-					}
-					return c.Patch(ctx, o, p, all...)
-				},
-			}).WithObjects(service, pod, going, other, family, newSlice("ipv4", endpointSliceController, service),
-				newSlice("stranger", "somebody", service), newSlice("forged", endpointSliceController, nil),
-				newSlice("of-the-former-service", endpointSliceController, former)).Build()
-			r := &Reconciler{clock: clock.RealClock{}}
-			r.Client, r.APIReader = api, api
-			redis := &cachev1alpha1.Redis{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a"}}
-			redis.Status.Replication = &cachev1alpha1.RedisReplication{Master: recorded}
-			if err := r.newPass(redis, nil).writeEndpoints(t.Context()); (err != nil) != row.fails {
-				t.Error(err)
-			}
-			want := map[string]types.UID{"ipv4": "first", "ipv6": "first", "stranger": "first", "forged": "first", "going": "first",
-				"other": "first", "of-the-former-service": "first"}
-			for _, name := range row.want {
-				want[name] = "second"
-			}
-			if got := targets(t, api); !maps.Equal(got, want) {
-				t.Errorf("got %v\nnot %v", got, want)
-			}
-		})
+// pass starts one on an API server that has all of it.
+func (r *routed) pass(t *testing.T) (*pass, ctrlclient.Client) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cachev1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
 	}
+	objects := []ctrlclient.Object{r.redis.DeepCopy(), r.service, r.pod}
+	for _, slice := range r.slices {
+		objects = append(objects, slice)
+	}
+	api := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(r.refusal).WithObjects(objects...).Build()
+	reconciler := &Reconciler{clock: clock.RealClock{}}
+	reconciler.Client, reconciler.APIReader, reconciler.Events = api, api, events.NewFakeRecorder(10)
+	p := reconciler.newPass(r.redis, func(context.Context) error { return nil })
+	return p, api
 }
 
 // targets returns the pod that each slice leads to.
@@ -106,15 +102,65 @@ func targets(t *testing.T, api ctrlclient.Client) map[string]types.UID {
 	return found
 }
 
-// kube-controller-manager may write a slice between our read and our write: the newer one stays.
+func TestEndpointsOfANewMaster(t *testing.T) {
+	for name, row := range map[string]struct {
+		change func(*routed)
+		err    string // empty if the slices of both families lead to the new master
+	}{
+		"each of kube-controller-manager's": {func(*routed) {}, ""},
+		"the pod was replaced":              {func(r *routed) { r.pod.UID = "third" }, "is not, or no longer, the address"},
+		"the pod has another address":       {func(r *routed) { r.pod.Status = corev1.PodStatus{PodIP: "192.0.2.3"} }, "is not, or no longer"},
+		"the pod has ended":                 {func(r *routed) { r.pod.Status.Phase = corev1.PodFailed }, "is not, or no longer, the address"},
+		"the pod is being deleted": {func(r *routed) {
+			r.pod.DeletionTimestamp, r.pod.Finalizers = new(metav1.Now()), []string{"example.com/held"}
+		}, "is not, or no longer, the address"},
+		"the Service is somebody else's": {func(r *routed) { r.service.OwnerReferences = nil }, "Service"},
+		"more slices than there can be": {func(r *routed) {
+			r.refusal.List = func(ctx context.Context, c ctrlclient.WithWatch, l ctrlclient.ObjectList, o ...ctrlclient.ListOption) error {
+				l.SetContinue("more")
+				return nil
+			}
+		}, "more than 10 EndpointSlices"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRouted()
+			row.change(r)
+			p, api := r.pass(t)
+			err := p.writeEndpoints(t.Context())
+			if (err == nil) != (row.err == "") || err != nil && !strings.Contains(err.Error(), row.err) {
+				t.Errorf("got %v", err)
+			}
+			if r.refusal.List != nil {
+				return
+			}
+			want := map[string]types.UID{"ipv4": "second", "ipv6": "second", "stranger": "first", "forged": "first", "going": "first",
+				"other": "first", "of-the-former-service": "first"}
+			if row.err != "" {
+				want["ipv4"], want["ipv6"] = "first", "first"
+			}
+			if got := targets(t, api); !maps.Equal(got, want) {
+				t.Errorf("got %v\nnot %v", got, want)
+			}
+		})
+	}
+}
+
+// A process whose cache is behind believes in a former master.
+func TestAnOlderRecordLeadsNoClients(t *testing.T) {
+	r := newRouted()
+	p, api := r.pass(t)
+	p.Redis.ResourceVersion = "6"
+	if err := p.writeEndpoints(t.Context()); !apierrors.IsConflict(err) || targets(t, api)["ipv4"] != "first" {
+		t.Errorf("%v, it leads to %s", err, targets(t, api)["ipv4"])
+	}
+}
+
+// kube-controller-manager may write a slice between our read and our write: the newer one stays, and is read again.
 func TestANewerSliceStays(t *testing.T) {
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "service"}}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a-1", UID: "second"},
-		Status: corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "192.0.2.2"}}}}
-	slice := newSlice("ipv4", endpointSliceController, service)
-	api := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(slice).Build()
-	read := slice.DeepCopy()
-	if err := api.Get(t.Context(), ctrlclient.ObjectKeyFromObject(slice), read); err != nil {
+	r := newRouted()
+	_, api := r.pass(t)
+	var read discoveryv1.EndpointSlice
+	if err := api.Get(t.Context(), ctrlclient.ObjectKey{Namespace: "n", Name: "ipv4"}, &read); err != nil {
 		t.Fatal(err)
 	}
 	newer := read.DeepCopy()
@@ -122,10 +168,75 @@ func TestANewerSliceStays(t *testing.T) {
 	if err := api.Update(t.Context(), newer); err != nil {
 		t.Fatal(err)
 	}
-	r := &Reconciler{clock: clock.RealClock{}}
-	r.Client = api
-	err := r.newPass(&cachev1alpha1.Redis{}, nil).writeEndpoint(t.Context(), read, pod)
-	if got := targets(t, api)["ipv4"]; !apierrors.IsConflict(err) || got != "third" {
-		t.Errorf("%v, it leads to %s", err, got)
+	p := (&Reconciler{}).newPass(r.redis, nil)
+	p.Client = api
+	if err := p.writeEndpoint(t.Context(), &read, r.pod); !apierrors.IsConflict(err) || targets(t, api)["ipv4"] != "third" {
+		t.Errorf("%v, it leads to %s", err, targets(t, api)["ipv4"])
+	}
+}
+
+func TestAConflictIsTriedAgainOnce(t *testing.T) {
+	r, tries := newRouted(), 0
+	r.slices = r.slices[:1]
+	r.refusal.Patch = func(ctx context.Context, c ctrlclient.WithWatch, o ctrlclient.Object, p ctrlclient.Patch,
+		all ...ctrlclient.PatchOption) error {
+		if tries++; tries == 1 {
+			return apierrors.NewConflict(discoveryv1.Resource("endpointslices"), o.GetName(), nil)
+		}
+		return c.Patch(ctx, o, p, all...)
+	}
+	p, api := r.pass(t)
+	if err := p.tryWriteEndpoints(t.Context()); err != nil || tries != 2 || targets(t, api)["ipv4"] != "second" {
+		t.Errorf("%v after %d tries", err, tries)
+	}
+}
+
+// What kube-controller-manager will do as well holds up no failover.
+func TestAMasterChangeIsReportedWithoutItsEndpoints(t *testing.T) {
+	forbidden := apierrors.NewForbidden(discoveryv1.Resource("endpointslices"), "", nil)
+	for name, refusal := range map[string]interceptor.Funcs{
+		"slices may not be listed": {List: func(context.Context, ctrlclient.WithWatch, ctrlclient.ObjectList, ...ctrlclient.ListOption) error {
+			return forbidden
+		}},
+		"slices may not be written": {Patch: func(context.Context, ctrlclient.WithWatch, ctrlclient.Object, ctrlclient.Patch,
+			...ctrlclient.PatchOption) error {
+			return forbidden
+		}},
+		"the API server does not answer": {List: func(ctx context.Context, _ ctrlclient.WithWatch, _ ctrlclient.ObjectList,
+			_ ...ctrlclient.ListOption) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRouted()
+				r.refusal = refusal
+				p, _ := r.pass(t)
+				if err := p.reportMasterChange(t.Context()); err != nil || p.Redis.Status.LastFailover.RoutedAt == nil {
+					t.Errorf("%v, led at %v", err, p.Redis.Status.LastFailover.RoutedAt)
+				}
+			})
+		})
+	}
+}
+
+// At rest nothing is sent, and nothing before a master is recorded.
+func TestEndpointsAreWrittenOnce(t *testing.T) {
+	for name, change := range map[string]func(*cachev1alpha1.RedisStatus){
+		"clients are led to it":    func(s *cachev1alpha1.RedisStatus) { s.LastFailover.RoutedAt = new(metav1.NowMicro()) },
+		"it is not recorded yet":   func(s *cachev1alpha1.RedisStatus) { s.LastFailover.Epoch = 3 },
+		"no master was recorded":   func(s *cachev1alpha1.RedisStatus) { s.Replication = nil },
+		"another one is to follow": func(s *cachev1alpha1.RedisStatus) { s.LastFailover.To = "a-2" },
+		"none was ever promoted":   func(s *cachev1alpha1.RedisStatus) { s.LastFailover = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRouted()
+			change(&r.redis.Status)
+			p, api := r.pass(t)
+			if err := p.reportMasterChange(t.Context()); err != nil || targets(t, api)["ipv4"] != "first" {
+				t.Errorf("%v, it leads to %s", err, targets(t, api)["ipv4"])
+			}
+		})
 	}
 }

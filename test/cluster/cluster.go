@@ -44,6 +44,9 @@ func Local() bool { return os.Getenv("CLUSTER") != "existing" }
 // APIServer is the process of hack/cluster's API server.
 func APIServer() (pid int, err error) { return process("kube-apiserver") }
 
+// ControllerManager is that of its kube-controller-manager.
+func ControllerManager() (pid int, err error) { return process("kube-controller-manager") }
+
 // Kubelet is that of its one node.
 func Kubelet() (pid int, err error) { return process("kubelet") }
 

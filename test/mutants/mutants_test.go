@@ -62,7 +62,7 @@ func TestEachIsFound(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			if !m.passes(sound[m.dir()]) {
-				// A test that has a clock may fail while the machine is busy, which test-units reports.
+				// A test that depends on a clock may fail on a busy machine; test-units reports that one.
 				if alone := run(programs[m.dir()], m.dir(), m.pattern()); !m.passes(alone) {
 					t.Fatalf("%s does not pass without it:\n%s", m.test, alone)
 				}

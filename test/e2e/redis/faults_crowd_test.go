@@ -8,9 +8,7 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,7 +18,7 @@ import (
 )
 
 // amidChurn keeps kube-proxy busy: it always has another change to make. The fault comes at another moment of its second each time.
-func amidChurn(ctx context.Context, s *subject, n int) (end func(time.Time) error, err error) {
+func amidChurn(ctx context.Context, s *subject, n int) (end func() error, err error) {
 	stop, err := fault.Churn(ctx, k8s, s.Namespace, 300*time.Millisecond)
 	if err != nil {
 		return nil, err
@@ -28,44 +26,38 @@ func amidChurn(ctx context.Context, s *subject, n int) (end func(time.Time) erro
 	stop = sync.OnceValue(stop)
 	DeferCleanup(stop)
 	stay(ctx, stillness+time.Duration(n%10)*100*time.Millisecond)
-	return func(time.Time) error {
+	return func() error {
 		stay(ctx, stillness)
 		return stop()
 	}, nil
 }
 
 // crowd is how many objects others make in one run. kube-controller-manager sends 20 requests a second for the endpoints of all
-// Services, so it is behind by 15 s for each Service that such an object has.
+// Services, so it is behind by up to 15 s for each Service that such an object has.
 const crowd = 300
 
-// amidServices has the fault while others make Services, faster than kube-controller-manager writes their endpoints. By the fields of the
-// EndpointSlice, it is the operator that leads clients to the next master.
-func amidServices(ctx context.Context, s *subject, _ int) (end func(time.Time) error, err error) {
-	made, err := makeCrowd(ctx, func(namespace string, n int) client.Object {
+// amidServices injects the fault while others make Services, faster than kube-controller-manager writes their endpoints.
+func amidServices(ctx context.Context, _ *subject, _ int) (end func() error, err error) {
+	return makeCrowd(ctx, func(namespace string, n int) client.Object {
 		return &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint("crowd-", n)},
 			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "crowd"}, Ports: []corev1.ServicePort{{Port: 80}}},
 		}
 	})
-	return func(struck time.Time) error {
-		Eventually(s.isLedByOperator).WithContext(ctx).WithArguments(struck).Should(BeTrue(), "the operator writes the endpoints")
-		return made()
-	}, err
 }
 
-// amidMemcacheds has the fault while the same operator makes the children of other objects, whose pods find no node.
-func amidMemcacheds(ctx context.Context, _ *subject, _ int) (end func(time.Time) error, err error) {
-	made, err := makeCrowd(ctx, func(namespace string, n int) client.Object {
+// amidMemcacheds injects the fault while the same operator makes the children of other objects, whose pods find no node.
+func amidMemcacheds(ctx context.Context, _ *subject, _ int) (end func() error, err error) {
+	return makeCrowd(ctx, func(namespace string, n int) client.Object {
 		return builders.Memcached(fmt.Sprint("crowd-", n)).In(namespace).With(func(s *cachev1alpha1.MemcachedSpec) {
 			s.NodeSelector = map[string]string{"example.com/crowd": "none"}
 		}).Build()
 	})
-	return func(time.Time) error { return made() }, err
 }
 
-// makeCrowd makes a crowd of objects in a namespace of their own. It returns once half of them are made; made waits for the others, and
+// makeCrowd makes a crowd of objects in a namespace of their own. It returns once half of them are made; end waits for the others, and
 // deletes all.
-func makeCrowd(ctx context.Context, newObject func(namespace string, n int) client.Object) (made func() error, err error) {
+func makeCrowd(ctx context.Context, newObject func(namespace string, n int) client.Object) (end func() error, err error) {
 	namespace := newNamespace(ctx).Name
 	half, ended := make(chan error, 2), make(chan error, 1)
 	go func() {
@@ -79,19 +71,7 @@ func makeCrowd(ctx context.Context, newObject func(namespace string, n int) clie
 		half <- err
 		ended <- err
 	}()
-	return func() error { return errors.Join(<-ended, discard(ctx, namespace)) }, <-half
-}
-
-// isLedByOperator reports whether the operator has written an EndpointSlice of the Service since then.
-func (s *subject) isLedByOperator(ctx context.Context, since time.Time) (bool, error) {
-	var all discoveryv1.EndpointSliceList
-	err := k8s.List(ctx, &all, client.InNamespace(s.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: s.Name})
-	for _, slice := range all.Items {
-		for _, fields := range slice.ManagedFields {
-			if fields.Manager == "mainstay-operator" && fields.Time != nil && !fields.Time.Time.Before(since.Truncate(time.Second)) {
-				return true, nil
-			}
-		}
-	}
-	return false, err
+	end = sync.OnceValue(func() error { return errors.Join(<-ended, discard(context.WithoutCancel(ctx), namespace)) })
+	DeferCleanup(end)
+	return end, <-half
 }

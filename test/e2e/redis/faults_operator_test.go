@@ -82,6 +82,23 @@ func killWithoutAPIServer(_ context.Context, _ *subject, master corev1.Pod, _ in
 	return undo, fault.Kill(master.UID, program)
 }
 
+// killWithoutControllerManager kills while no one but the operator can write endpoints. Clients reach the next master all the same.
+func killWithoutControllerManager(ctx context.Context, s *subject, master corev1.Pod, _ int) (func() error, error) {
+	manager, err := cluster.ControllerManager()
+	if err != nil {
+		return nil, err
+	}
+	wake, err := fault.HangProcess(manager)
+	if err != nil {
+		return nil, err
+	}
+	DeferCleanup(wake)
+	return func() error {
+		Eventually(s.confirming.Written).WithContext(ctx).Should(BeNumerically(">", s.confirming.Written()+enoughWrites))
+		return wake()
+	}, fault.Kill(master.UID, program)
+}
+
 // killRefused kills while most of what the operator writes is refused.
 func killRefused(ctx context.Context, s *subject, master corev1.Pod, _ int) (func() error, error) {
 	undo, err := fault.RefuseWrites(ctx, k8s, master.Status.HostIP, cluster.OperatorUser, s.Namespace)

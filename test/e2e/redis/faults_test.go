@@ -34,7 +34,7 @@ type faultRow struct {
 	lasts, lastsLong time.Duration
 	// prepare the Redis for this run.
 	prepare func(ctx context.Context, s *subject) error
-	// amid is what others do meanwhile; nil for nothing.
+	// amid starts what others do during the fault; nil if they do nothing.
 	amid   amidFunc
 	inject injectFunc
 }
@@ -44,7 +44,7 @@ type faultRow struct {
 type injectFunc func(ctx context.Context, s *subject, master corev1.Pod, n int) (undo func() error, err error)
 
 // amidFunc starts what others do during a fault, and gives the way to end it once the fault is injected. n counts the runs.
-type amidFunc func(ctx context.Context, s *subject, n int) (end func(struck time.Time) error, err error)
+type amidFunc func(ctx context.Context, s *subject, n int) (end func() error, err error)
 
 // usualKill and attackedKill come first: the one shows how much longer the other takes.
 var (
@@ -59,7 +59,9 @@ var faultRows = []faultRow{
 		inject: kill},
 	{name: "master killed (kill -9) while other endpoints change every 300 ms", everywhere: true, runs: 0, long: 20, moves: true,
 		amid: amidChurn, inject: kill},
-	{name: "master killed (kill -9) while others make 300 Services", everywhere: true, runs: 1, long: 10, moves: true,
+	{name: "master killed, kube-controller-manager hangs", everywhere: true, runs: 1, long: 10, moves: true, lasts: 4 * time.Second,
+		inject: killWithoutControllerManager},
+	{name: "master killed (kill -9) while others make 300 Services", everywhere: true, runs: 0, long: 10, moves: true,
 		amid: amidServices, inject: kill},
 	{name: "master killed (kill -9) while others make 300 Memcacheds", everywhere: true, runs: 0, long: 10, moves: true,
 		amid: amidMemcacheds, inject: kill},

@@ -145,7 +145,7 @@ func (s *subject) inject(ctx context.Context, f faultRow, n int) fault.Run {
 	if f.moves {
 		due = epoch
 	}
-	end := func(time.Time) error { return nil }
+	end := func() error { return nil }
 	if f.amid != nil {
 		var err error
 		end, err = f.amid(ctx, s, n)
@@ -162,7 +162,7 @@ func (s *subject) inject(ctx context.Context, f faultRow, n int) fault.Run {
 		stay(ctx, f.lasts)
 		Expect(undo()).To(Succeed())
 	}
-	Expect(end(struck)).To(Succeed())
+	Expect(end()).To(Succeed())
 	written := s.confirming.Written()
 	Eventually(s.healed).WithContext(ctx).WithArguments(due, written+enoughWrites).Should(Succeed())
 

@@ -3,7 +3,6 @@ package children
 import (
 	"net/netip"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -13,10 +12,10 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// LeadTo makes a pod the only endpoint of an EndpointSlice of the client Service, as kube-controller-manager does by the Service's
-// selector (podToEndpoint in k8s.io/endpointslice/utils.go), and reports whether that changed anything. A pod that has no address of the
-// slice's family changes nothing. The zone is kept where the node stays the same; otherwise kube-controller-manager adds it.
-func LeadTo(slice *discoveryv1.EndpointSlice, pod *corev1.Pod, now time.Time) bool {
+// LeadTo makes a pod the only endpoint of an EndpointSlice of the Service of the master, as kube-controller-manager does by the Service's
+// selector (podToEndpoint in k8s.io/endpointslice/utils.go). It reports whether the slice has changed. If the pod has no address of the
+// slice's family, nothing changes.
+func LeadTo(slice *discoveryv1.EndpointSlice, pod *corev1.Pod) bool {
 	addresses := addressesOf(pod, slice.AddressType)
 	if len(addresses) == 0 || len(slice.Endpoints) == 1 && isOf(slice.Endpoints[0], pod, addresses) {
 		return false
@@ -25,25 +24,36 @@ func LeadTo(slice *discoveryv1.EndpointSlice, pod *corev1.Pod, now time.Time) bo
 		Addresses: addresses,
 		// The Service publishes addresses that are not ready.
 		Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true), Serving: ptr.To(conditions.IsPodReady(pod)), Terminating: ptr.To(false)},
-		NodeName:   ptr.To(pod.Spec.NodeName),
 		TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Zone:       zoneOf(pod, slice.Endpoints),
 	}
-	for _, former := range slice.Endpoints {
-		if ptr.Deref(former.NodeName, "") == pod.Spec.NodeName {
-			next.Zone = former.Zone
-		}
+	if pod.Spec.NodeName != "" {
+		next.NodeName = &pod.Spec.NodeName
 	}
 	slice.Endpoints = []discoveryv1.Endpoint{next}
-	slice.Ports = []discoveryv1.EndpointPort{{Name: ptr.To(portName), Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To[int32](wire.Port)}}
-	if slice.Annotations == nil {
-		slice.Annotations = map[string]string{}
+	if len(slice.Ports) == 0 { // there was no endpoint
+		slice.Ports = []discoveryv1.EndpointPort{{Name: ptr.To(portName), Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To[int32](wire.Port)}}
 	}
-	// By this, kube-proxy measures how long clients waited for the change.
-	slice.Annotations[corev1.EndpointsLastChangeTriggerTime] = now.UTC().Format(time.RFC3339Nano)
+	// As kube-controller-manager does where no pod has changed: kube-proxy would measure from the former time.
+	delete(slice.Annotations, corev1.EndpointsLastChangeTriggerTime)
 	return true
 }
 
-// isOf reports whether an endpoint is this pod already.
+// zoneOf returns the zone of a pod's node. Kubernetes copies it to pods since 1.35; before that, it is known if the former endpoint was on
+// the same node, and otherwise kube-controller-manager adds it.
+func zoneOf(pod *corev1.Pod, former []discoveryv1.Endpoint) *string {
+	if zone := pod.Labels[corev1.LabelTopologyZone]; zone != "" {
+		return &zone
+	}
+	for _, endpoint := range former {
+		if endpoint.NodeName != nil && *endpoint.NodeName == pod.Spec.NodeName {
+			return endpoint.Zone
+		}
+	}
+	return nil
+}
+
+// isOf reports whether an endpoint already is this pod at these addresses.
 func isOf(endpoint discoveryv1.Endpoint, pod *corev1.Pod, addresses []string) bool {
 	return endpoint.TargetRef != nil && endpoint.TargetRef.UID == pod.UID && slices.Equal(endpoint.Addresses, addresses)
 }

@@ -3,7 +3,6 @@ package children
 import (
 	"slices"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -37,6 +36,10 @@ func TestLeadTo(t *testing.T) {
 	notServing.Conditions.Serving = ptr.To(false)
 	present := []discoveryv1.Endpoint{endpoint("192.0.2.2", "a-1", "second", "east", zone)}
 	elsewhere := []discoveryv1.Endpoint{endpoint("192.0.2.1", "a-0", "first", "west", zone)}
+	labelled := pod("192.0.2.2")
+	labelled.Labels = map[string]string{corev1.LabelTopologyZone: "zone-2"}
+	unassigned, noNode := pod("192.0.2.2"), endpoint("192.0.2.2", "a-1", "second", "", nil)
+	unassigned.Spec.NodeName, noNode.NodeName = "", nil
 	former := []discoveryv1.Endpoint{endpoint("192.0.2.1", "a-0", "first", "east", zone)}
 
 	for name, at := range map[string]struct {
@@ -49,33 +52,42 @@ func TestLeadTo(t *testing.T) {
 			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", zone))},
 		"a pod of another node": {discoveryv1.AddressTypeIPv4, elsewhere, both,
 			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", nil))},
-		"no pod before":       {discoveryv1.AddressTypeIPv4, nil, both, ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", nil))},
-		"the other family":    {discoveryv1.AddressTypeIPv6, nil, both, ptr.To(endpoint("2001:db8::2", "a-1", "second", "east", nil))},
-		"a pod not ready yet": {discoveryv1.AddressTypeIPv4, nil, notReady, &notServing},
+		"a pod that has its zone": {discoveryv1.AddressTypeIPv4, former, labelled,
+			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", ptr.To("zone-2")))},
+		"a pod without a node": {discoveryv1.AddressTypeIPv4, former, unassigned, &noNode},
+		"no pod before":        {discoveryv1.AddressTypeIPv4, nil, both, ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", nil))},
+		"the other family":     {discoveryv1.AddressTypeIPv6, nil, both, ptr.To(endpoint("2001:db8::2", "a-1", "second", "east", nil))},
+		"a pod not ready yet":  {discoveryv1.AddressTypeIPv4, nil, notReady, &notServing},
 		"the former pod's address": {discoveryv1.AddressTypeIPv4,
 			[]discoveryv1.Endpoint{endpoint("192.0.2.2", "a-0", "first", "east", nil)}, both,
 			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", nil))},
 		"two pods, one of them this": {discoveryv1.AddressTypeIPv4,
 			append(slices.Clone(former), endpoint("192.0.2.2", "a-1", "second", "east", nil)), both,
-			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", nil))},
+			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", zone))},
 		"this pod":                 {discoveryv1.AddressTypeIPv4, present, both, nil},
 		"no address of the family": {discoveryv1.AddressTypeIPv6, former, pod("192.0.2.2"), nil},
 		"names, not addresses":     {discoveryv1.AddressTypeFQDN, former, both, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			slice := &discoveryv1.EndpointSlice{AddressType: at.family, Endpoints: at.before}
-			now := time.Unix(1, 5)
-			want := slice.DeepCopy()
-			if at.want != nil {
-				want.Endpoints = []discoveryv1.Endpoint{*at.want}
-				want.Ports = []discoveryv1.EndpointPort{{Name: ptr.To("redis"), Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To[int32](6379)}}
-				want.Annotations = map[string]string{corev1.EndpointsLastChangeTriggerTime: "1970-01-01T00:00:01.000000005Z"}
-			}
-			if changed := LeadTo(slice, at.pod, now); changed != (at.want != nil) {
-				t.Errorf("changed: %t", changed)
-			}
-			if !equality.Semantic.DeepEqual(slice, want) {
-				t.Errorf("got %v\nnot %v", slice, want)
+			ports := []discoveryv1.EndpointPort{{Name: ptr.To("redis"), Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To[int32](6379)}}
+			foreign := []discoveryv1.EndpointPort{ports[0], {Name: ptr.To("metrics"), Port: ptr.To[int32](9121)}}
+			foreign[0].AppProtocol = ptr.To("redis")
+			for _, have := range [][]discoveryv1.EndpointPort{nil, foreign} { // what others add stays
+				slice := &discoveryv1.EndpointSlice{AddressType: at.family, Endpoints: at.before, Ports: have}
+				slice.Annotations = map[string]string{corev1.EndpointsLastChangeTriggerTime: "2026-11-27T12:00:00Z"}
+				want := slice.DeepCopy()
+				if at.want != nil {
+					want.Annotations, want.Endpoints = nil, []discoveryv1.Endpoint{*at.want}
+					if have == nil {
+						want.Ports = ports
+					}
+				}
+				if changed := LeadTo(slice, at.pod); changed != (at.want != nil) {
+					t.Errorf("changed: %t", changed)
+				}
+				if !equality.Semantic.DeepEqual(slice, want) {
+					t.Errorf("got %v\nnot %v", slice, want)
+				}
 			}
 		})
 	}

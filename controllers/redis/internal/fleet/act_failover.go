@@ -263,10 +263,10 @@ func (f *Fleet) effectiveMinReplicas(candidate topology.Node) int32 {
 	return rep.EffectiveMinReplicas
 }
 
-// IsRouteNew reports whether it is not saved yet that clients are led to the present master.
+// IsRouteNew reports whether the recorded master is the last one that was promoted, and it is not saved yet that clients are led to it.
 func (f *Fleet) IsRouteNew() bool {
-	last := f.Redis.Status.LastFailover
-	return last != nil && last.RoutedAt == nil && last.To == f.Redis.Status.Master
+	last, rep := f.Redis.Status.LastFailover, f.Redis.Status.Replication
+	return last != nil && last.RoutedAt == nil && last.To == f.Redis.Status.Master && rep != nil && rep.Epoch >= last.Epoch
 }
 
 // NoteRouted saves when clients were led to a new master, and reports whether they are led to another one than before.

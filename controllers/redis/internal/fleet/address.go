@@ -48,15 +48,15 @@ func (f *Fleet) confirmPod(m topology.Node, isOurs func(owner types.UID) bool) w
 			return fmt.Errorf("confirming the address of pod %q: %w", m.Name, err)
 		}
 		owner := ptr.Deref(metav1.GetControllerOfNoCopy(pod), metav1.OwnerReference{}).UID
-		if pod.UID != m.PodUID || !holdsAddress(pod, m.Address) || !isOurs(owner) {
+		if pod.UID != m.PodUID || !HoldsAddress(pod, m.Address) || !isOurs(owner) {
 			return fmt.Errorf("address %s is not, or no longer, that of pod %q", m.Address, m.Name)
 		}
 		return nil
 	}
 }
 
-// holdsAddress reports whether a pod has the address: one that has ended does not, though its status still names it.
-func holdsAddress(pod *corev1.Pod, address string) bool {
+// HoldsAddress reports whether a pod has the address: one that has ended does not, though its status still names it.
+func HoldsAddress(pod *corev1.Pod, address string) bool {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	return !ended && (pod.Status.PodIP == address || slices.ContainsFunc(pod.Status.PodIPs,
 		func(ip corev1.PodIP) bool { return ip.IP == address }))

@@ -234,8 +234,8 @@ func (l *loopback) pass() topology.Verb {
 	l.secrets = p.Credentials
 	p.TakeAcceptedSettings()
 	l.written = p.Settings
-	if last := l.redis.Status.LastFailover; last != nil && last.RoutedAt == nil && last.To == l.redis.Status.Master {
-		last.RoutedAt = p.microNow()
+	if p.IsRouteNew() {
+		l.redis.Status.LastFailover.RoutedAt = p.microNow()
 	}
 	return next.Do
 }
