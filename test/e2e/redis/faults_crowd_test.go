@@ -36,7 +36,7 @@ func amidChurn(ctx context.Context, s *subject, n int) (end func() error, err er
 // Services, so it is behind by up to 15 s for each Service that such an object has.
 const crowd = 300
 
-// amidServices injects the fault while others make Services, faster than kube-controller-manager writes their endpoints.
+// amidServices has others make Services during the fault, faster than kube-controller-manager writes their endpoints.
 func amidServices(ctx context.Context, _ *subject, _ int) (end func() error, err error) {
 	return makeCrowd(ctx, func(namespace string, n int) client.Object {
 		return &corev1.Service{
@@ -46,7 +46,7 @@ func amidServices(ctx context.Context, _ *subject, _ int) (end func() error, err
 	})
 }
 
-// amidMemcacheds injects the fault while the same operator makes the children of other objects, whose pods find no node.
+// amidMemcacheds has the same operator make the children of other objects during the fault. Their pods find no node.
 func amidMemcacheds(ctx context.Context, _ *subject, _ int) (end func() error, err error) {
 	return makeCrowd(ctx, func(namespace string, n int) client.Object {
 		return builders.Memcached(fmt.Sprint("crowd-", n)).In(namespace).With(func(s *cachev1alpha1.MemcachedSpec) {
