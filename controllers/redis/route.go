@@ -73,8 +73,7 @@ func (p *pass) reportMasterChange(ctx context.Context) error {
 		log.FromContext(ctx).Info("the endpoints of the new master were not written; clients wait for kube-controller-manager",
 			"error", err.Error())
 	}
-	changed, err := p.NoteRouted(ctx)
-	if err != nil || !changed {
+	if err := p.NoteRouted(ctx); err != nil {
 		return err
 	}
 	countFailover(p.Redis)
@@ -100,9 +99,6 @@ func (p *pass) tryWriteEndpoints(ctx context.Context) error {
 // but for all Services in turn, and by default it sends 20 requests a second: where many pods change, clients would wait for seconds.
 // The slices stay its own: what it has written since they were read here is not overwritten.
 func (p *pass) writeEndpoints(ctx context.Context) error {
-	if err := p.Confirm(ctx, p.Redis); err != nil { // an older record leads to a former master
-		return err
-	}
 	var service corev1.Service
 	if err := p.Get(ctx, ctrlclient.ObjectKeyFromObject(p.Redis), &service); err != nil {
 		return err
@@ -125,6 +121,11 @@ func (p *pass) writeEndpoints(ctx context.Context) error {
 	}
 	if pod.UID != master.PodUID || pod.DeletionTimestamp != nil || !fleet.HoldsAddress(&pod, master.Address) {
 		return fmt.Errorf("%s is not, or no longer, the address of pod %q", master.Address, pod.Name) // but perhaps of another tenant's
+	}
+	// An older record leads to a former master. If another process promotes another node after this question, it writes the slices, and
+	// the writes below are refused.
+	if err := p.CheckUnchanged(ctx, p.Redis); err != nil {
+		return err
 	}
 	var errs []error
 	for i := range all.Items {

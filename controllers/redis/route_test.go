@@ -191,6 +191,27 @@ func TestAConflictIsTriedAgainOnce(t *testing.T) {
 	}
 }
 
+// Another process may promote a third one, and lead clients to it, between our read and our write: a second try does not undo that.
+func TestAnotherPromotionIsNotUndone(t *testing.T) {
+	r, tries := newRouted(), 0
+	r.slices = r.slices[:1]
+	r.refusal.Patch = func(ctx context.Context, c ctrlclient.WithWatch, o ctrlclient.Object, p ctrlclient.Patch,
+		all ...ctrlclient.PatchOption) error {
+		if tries++; tries > 1 {
+			return c.Patch(ctx, o, p, all...)
+		}
+		var redis cachev1alpha1.Redis
+		var slice discoveryv1.EndpointSlice
+		err := errors.Join(c.Get(ctx, ctrlclient.ObjectKeyFromObject(r.redis), &redis), c.Get(ctx, ctrlclient.ObjectKeyFromObject(o), &slice))
+		redis.Status.Master, slice.Endpoints[0].TargetRef.UID = "a-2", "third"
+		return errors.Join(err, c.Update(ctx, &redis), c.Update(ctx, &slice), c.Patch(ctx, o, p, all...))
+	}
+	p, api := r.pass(t)
+	if err := p.tryWriteEndpoints(t.Context()); !apierrors.IsConflict(err) || tries != 1 || targets(t, api)["ipv4"] != "third" {
+		t.Errorf("%v after %d tries, it leads to %s", err, tries, targets(t, api)["ipv4"])
+	}
+}
+
 // What kube-controller-manager will do as well holds up no failover.
 func TestAMasterChangeIsReportedWithoutItsEndpoints(t *testing.T) {
 	forbidden := apierrors.NewForbidden(discoveryv1.Resource("endpointslices"), "", nil)

@@ -269,15 +269,12 @@ func (f *Fleet) IsRouteNew() bool {
 	return last != nil && last.RoutedAt == nil && last.To == f.Redis.Status.Master && rep != nil && rep.Epoch >= last.Epoch
 }
 
-// NoteRouted saves when clients were led to a new master, and reports whether they are led to another one than before.
-func (f *Fleet) NoteRouted(ctx context.Context) (bool, error) {
-	if !f.IsRouteNew() {
-		return false, nil
-	}
+// NoteRouted saves when clients were led to a new master.
+func (f *Fleet) NoteRouted(ctx context.Context) error {
 	f.Redis.Status.LastFailover.RoutedAt = f.microNow()
 	if err := f.effects.Save(ctx); err != nil { // or the change would be reported again
-		return false, err
+		return err
 	}
 	f.SinceRouted = 0
-	return true, nil
+	return nil
 }

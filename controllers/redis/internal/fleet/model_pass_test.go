@@ -189,8 +189,8 @@ func playPass(read reading, known operatorMemory, ask func(request, *reading) re
 	}
 	next, err := f.execute(quiet, planned)
 	if err == nil {
-		if err = m.route(); err == nil {
-			_, err = f.NoteRouted(quiet)
+		if err = m.route(); err == nil && f.IsRouteNew() {
+			err = f.NoteRouted(quiet)
 		}
 	}
 	if err == nil && !next.Traits().Changes {

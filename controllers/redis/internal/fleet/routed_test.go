@@ -25,8 +25,11 @@ func TestNoPodRoleIsWrittenInThePassThatRoutes(t *testing.T) {
 	p := u.direct()
 	p.SinceRouted = time.Hour
 	p.Redis.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-1", To: p.Redis.Status.Master}
-	changed, err := p.NoteRouted(quiet)
-	if err != nil || !changed || p.Redis.Status.LastFailover.RoutedAt == nil || p.Situation().PodRolesDelay() == 0 {
+	if !p.IsRouteNew() {
+		t.Error("its route is not new")
+	}
+	err := p.NoteRouted(quiet)
+	if err != nil || p.Redis.Status.LastFailover.RoutedAt == nil || p.Situation().PodRolesDelay() == 0 {
 		t.Errorf("%v: routed at %v, %s ago", err, p.Redis.Status.LastFailover.RoutedAt, p.SinceRouted)
 	}
 }
