@@ -81,13 +81,17 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := converge.IndexOwners(ctx, mgr.GetFieldIndexer(), mgr.GetScheme(), owned...); err != nil {
 		return err
 	}
+	if err := converge.IndexInstances(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
 	optionalAPIs, err := newOptionalAPIs(mgr, o.Namespaces)
 	if err != nil {
 		return err
 	}
+	cached := converge.WithTrimmedRead(converge.WithInstanceIndex(mgr.GetClient()), mgr.GetAPIReader())
 	converger := func(name string) converge.Converger {
 		return converge.Converger{
-			Client: converge.WithTrimmedRead(mgr.GetClient(), mgr.GetAPIReader()), APIReader: mgr.GetAPIReader(), OptionalAPIs: optionalAPIs,
+			Client: cached, APIReader: mgr.GetAPIReader(), OptionalAPIs: optionalAPIs,
 			IsLeader: o.IsLeader, Identity: o.Identity, Account: o.Account, Tracker: tracker, Stuck: stuck, Events: mgr.GetEventRecorder(name),
 		}
 	}
