@@ -1,6 +1,9 @@
 package main
 
-import "net/http"
+import (
+	"net/http"
+	"os"
+)
 
 const (
 	etcdClients = "https://127.0.0.1:2379"
@@ -77,10 +80,20 @@ func apiServerPart(l layout, client *http.Client) part {
 	}
 }
 
+// rateLimits returns no arguments, so that the defaults of Kubernetes hold, unless CONTROL_PLANE_QPS is set: with the defaults, a
+// benchmark of hundreds of objects measures how long controllers and scheduler wait for their next request.
+func rateLimits() []string {
+	perSecond := os.Getenv("CONTROL_PLANE_QPS")
+	if perSecond == "" {
+		return nil
+	}
+	return []string{"--kube-api-qps=" + perSecond, "--kube-api-burst=" + perSecond}
+}
+
 func controllerManagerPart(l layout, client *http.Client) part {
 	return part{
 		name: "kube-controller-manager",
-		argv: []string{
+		argv: append([]string{
 			l.bin("kube-controller-manager"),
 			"--kubeconfig=" + l.kubeconfig("controller-manager"),
 			"--authentication-kubeconfig=" + l.kubeconfig("controller-manager"),
@@ -95,7 +108,7 @@ func controllerManagerPart(l layout, client *http.Client) part {
 			"--service-account-private-key-file=" + l.pki("sa.key"),
 			"--use-service-account-credentials",
 			"--leader-elect=false", // there is only this one, and it starts at once
-		},
+		}, rateLimits()...),
 		healthy: answers(client, "https://127.0.0.1:10257/healthz"),
 	}
 }
@@ -103,7 +116,7 @@ func controllerManagerPart(l layout, client *http.Client) part {
 func schedulerPart(l layout, client *http.Client) part {
 	return part{
 		name: "kube-scheduler",
-		argv: []string{
+		argv: append([]string{
 			l.bin("kube-scheduler"),
 			"--kubeconfig=" + l.kubeconfig("scheduler"),
 			"--authentication-kubeconfig=" + l.kubeconfig("scheduler"),
@@ -113,7 +126,7 @@ func schedulerPart(l layout, client *http.Client) part {
 			"--tls-cert-file=" + l.pki("apiserver.crt"),
 			"--tls-private-key-file=" + l.pki("apiserver.key"),
 			"--leader-elect=false",
-		},
+		}, rateLimits()...),
 		healthy: answers(client, "https://127.0.0.1:10259/healthz"),
 	}
 }
