@@ -24,9 +24,10 @@ func NamespacesFromEnv() []string {
 // the operator's label, which anybody can set; strip bounds each object. No namespace means all.
 func CacheOptions(namespaces []string) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{parts.LabelManagedBy: parts.ManagedBy})}
+	packer := newPacker()
 	options := cache.Options{
-		DefaultTransform: strip,
-		NewInformer:      newInformer,
+		DefaultTransform: packer.pack,
+		NewInformer:      packer.newInformer,
 		// A read must not start to watch a type: of Secrets, that would be with all their content.
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{

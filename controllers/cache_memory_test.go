@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,18 +56,8 @@ func TestTheMemoryThatFillingTheCachesTakes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			server := httptest.NewServer(hoard{c.count, c.large, c.streams})
 			defer server.Close()
-			run := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheMemoryThatFillingTheCachesTakes$", "-test.v")
-			// as in the manager, not in its tests
-			run.Env = append(os.Environ(), memoryServer+"="+server.URL, memoryResource+"="+c.resource, "GOGC=100")
-			out, err := run.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
 			var objects, growth int
-			_, line, _ := bytes.Cut(out, []byte("RESULT "))
-			if _, err := fmt.Sscan(string(line), &objects, &growth); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
+			inOwnProcess(t, server.URL, []any{&objects, &growth}, memoryResource+"="+c.resource)
 			t.Logf("the peak grew by %d KiB", growth)
 			if objects != c.count || growth > c.maxGrowth<<10 {
 				t.Errorf("%d of %d objects are cached; the peak grew by %d KiB, want at most %d MiB", objects, c.count, growth, c.maxGrowth)
@@ -77,22 +66,27 @@ func TestTheMemoryThatFillingTheCachesTakes(t *testing.T) {
 	}
 }
 
+// inOwnProcess runs the test again in a process of its own, whose memory is its own, and reads the results that it prints after RESULT.
+func inOwnProcess(t *testing.T, server string, results []any, env ...string) {
+	t.Helper()
+	test, _, _ := strings.Cut(t.Name(), "/")
+	run := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$", "-test.v")
+	run.Env = append(append(os.Environ(), memoryServer+"="+server, "GOGC=100"), env...) // as in the manager, not in its tests
+	out, err := run.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	_, line, _ := strings.Cut(string(out), "RESULT ")
+	if _, err := fmt.Sscan(line, results...); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // fillCaches fills the manager's caches and prints how many objects they have, and by how much the peak of memory grew.
 func fillCaches(t *testing.T, server string) {
-	scheme, mapper := runtime.NewScheme(), meta.NewDefaultRESTMapper(nil)
-	if err := AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	types := map[string]client.Object{"secrets": &corev1.Secret{}, "pods": &corev1.Pod{}}
 	options := CacheOptions(nil)
-	for object := range options.ByObject {
-		gvk, err := apiutil.GVKForObject(object, scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
-		mapper.Add(gvk, meta.RESTScopeNamespace)
-	}
-	options.Scheme, options.Mapper = scheme, mapper
+	options.Scheme, options.Mapper = cachedTypes(t, options)
 	filled, err := cache.New(&rest.Config{Host: server, QPS: -1}, options)
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +107,27 @@ func fillCaches(t *testing.T, server string) {
 	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// cachedTypes adds our own kinds to the types that the options name, and returns the manager's scheme and where the API server has all of
+// them.
+func cachedTypes(t *testing.T, options cache.Options) (*runtime.Scheme, meta.RESTMapper) {
+	t.Helper()
+	scheme, mapper := runtime.NewScheme(), meta.NewDefaultRESTMapper(nil)
+	if err := AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range Objects() {
+		options.ByObject[object] = cache.ByObject{}
+	}
+	for object := range options.ByObject {
+		gvk, err := apiutil.GVKForObject(object, scheme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mapper.Add(gvk, meta.RESTScopeNamespace)
+	}
+	return scheme, mapper
 }
 
 // peak is the most memory that this process has had so far, in KiB.
@@ -139,14 +154,14 @@ type hoard struct {
 
 func (h hoard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query, bare := r.URL.Query(), strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata")
+	if query.Get("sendInitialEvents") == "true" && !h.streams {
+		refuseStream(w)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	send := json.NewEncoder(w)
 	kind := map[string]string{"secrets": "Secret", "pods": "Pod"}[path.Base(r.URL.Path)]
 	switch {
-	case query.Get("sendInitialEvents") == "true" && !h.streams:
-		w.WriteHeader(http.StatusUnprocessableEntity)
-		_ = send.Encode(metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
-			Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity, Message: "sendInitialEvents is forbidden"})
 	case query.Get("watch") == "true":
 		if query.Get("sendInitialEvents") == "true" {
 			for i := range h.count {
@@ -179,6 +194,14 @@ func (h hoard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		list["items"] = items
 		_ = send.Encode(list)
 	}
+}
+
+// refuseStream answers as an API server that cannot stream lists.
+func refuseStream(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusUnprocessableEntity)
+	_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+		Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity, Message: "sendInitialEvents is forbidden"})
 }
 
 // object is one of 1 MiB.

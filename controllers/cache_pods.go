@@ -19,6 +19,7 @@ const (
 	maxContainers     = 6       // of each list
 	maxPorts          = 8       // of a container
 	maxConditions     = 10
+	maxAddresses      = 2 // one of each IP family
 	maxGates          = 8
 	maxText           = 128 // also of an argument
 	maxImage          = 384
@@ -43,6 +44,24 @@ func keepWhatIsReadOfPods(pod *corev1.Pod) {
 		NodeName: s.NodeName, ActiveDeadlineSeconds: s.ActiveDeadlineSeconds, SchedulingGates: s.SchedulingGates,
 		Containers: keepWhatIsReadOfContainers(s.Containers), InitContainers: keepWhatIsReadOfContainers(s.InitContainers),
 	}
+	pod.GenerateName = ""
+	t := &pod.Status
+	pod.Status = corev1.PodStatus{
+		ObservedGeneration: t.ObservedGeneration, Phase: t.Phase, Reason: t.Reason, Message: t.Message, Conditions: t.Conditions,
+		HostIP: t.HostIP, PodIP: t.PodIP, PodIPs: t.PodIPs, StartTime: t.StartTime, QOSClass: t.QOSClass,
+		ContainerStatuses:          keepWhatIsReadOfStatuses(t.ContainerStatuses),
+		InitContainerStatuses:      keepWhatIsReadOfStatuses(t.InitContainerStatuses),
+		EphemeralContainerStatuses: keepWhatIsReadOfStatuses(t.EphemeralContainerStatuses),
+	}
+}
+
+func keepWhatIsReadOfStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
+	var kept []corev1.ContainerStatus
+	for _, s := range all {
+		kept = append(kept, corev1.ContainerStatus{Name: s.Name, State: s.State, LastTerminationState: s.LastTerminationState, Ready: s.Ready,
+			RestartCount: s.RestartCount, Started: s.Started, Image: s.Image, ImageID: s.ImageID, ContainerID: s.ContainerID})
+	}
+	return kept
 }
 
 func keepWhatIsReadOfContainers(all []corev1.Container) []corev1.Container {
@@ -93,6 +112,9 @@ func trimPod(pod *corev1.Pod) *corev1.Pod {
 	kept.Status = corev1.PodStatus{
 		ObservedGeneration: s.ObservedGeneration, Phase: s.Phase, Reason: cut(s.Reason, maxText), Message: cut(s.Message, maxText),
 		HostIP: cut(s.HostIP, maxText), PodIP: cut(s.PodIP, maxText), StartTime: s.StartTime, QOSClass: s.QOSClass,
+	}
+	for _, address := range s.PodIPs[:min(len(s.PodIPs), maxAddresses)] {
+		kept.Status.PodIPs = append(kept.Status.PodIPs, corev1.PodIP{IP: cut(address.IP, maxText)})
 	}
 	for _, c := range firstConditions(s.Conditions) {
 		c.Type, c.Reason, c.Message = corev1.PodConditionType(cut(string(c.Type), maxText)), cut(c.Reason, maxText), cut(c.Message, maxText)

@@ -29,19 +29,20 @@ const ownPrefix = "mainstay-operator.io/"
 
 // strip removes from an object what no kind reads, before the cache keeps it. What it returns is bounded, but for objects of
 // the operator's own kinds, which their schema bounds. Stripping twice is stripping once.
-func strip(in any) (any, error) {
+func strip(in any) any {
 	obj, is := in.(client.Object)
 	if !is { // such as the last state of an object whose end was missed
-		return in, nil
+		return in
 	}
 	obj.SetManagedFields(nil)
 	switch {
 	case isBare(obj):
-		return identity(obj, converge.AppliedAnnotation), nil
+		return identity(obj, converge.AppliedAnnotation)
 	case isOwnKind(obj):
-		return obj, nil
+		delete(obj.GetAnnotations(), corev1.LastAppliedConfigAnnotation) // kubectl's copy of the spec
+		return obj
 	case obj.GetLabels()[parts.LabelManagedBy] != parts.ManagedBy:
-		return stripForeign(obj), nil
+		return stripForeign(obj)
 	}
 	pod, isPod := obj.(*corev1.Pod)
 	if isPod {
@@ -49,11 +50,11 @@ func strip(in any) (any, error) {
 	}
 	switch {
 	case encodedSize(obj) <= maxKept:
-		return obj, nil
+		return obj
 	case isPod:
-		return trimPod(pod), nil
+		return trimPod(pod)
 	}
-	return trim(obj), nil
+	return trim(obj)
 }
 
 // stripForeign returns what is kept of an object without our label: enough to refuse its name. One that a kind of ours controls

@@ -3,6 +3,7 @@ package converge
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,7 +48,7 @@ func (i instanceReader) List(ctx context.Context, list client.ObjectList, opts .
 			break
 		}
 		if instance, is := asked.LabelSelector.RequiresExactMatch(parts.LabelInstance); is {
-			opts = append(opts, client.MatchingFields{instanceIndex: instance})
+			opts = slices.Concat(opts, []client.ListOption{client.MatchingFields{instanceIndex: instance}})
 		}
 	}
 	return i.Client.List(ctx, list, opts...)
