@@ -48,7 +48,7 @@ demo-down: ## Take the demo and its cluster away.
 	go run ./hack/demo down
 
 ##@ Develop
-.PHONY: generate manifests new-kind fmt vet lint tidy verify test searches mutants e2e failover-report etcd-report build run
+.PHONY: generate manifests new-kind fmt vet lint tidy verify test searches mutants e2e failover-report etcd-report bench build run
 generate: $(BIN)/controller-gen $(BIN)/crd-ref-docs ## Generate deep copies and docs/api.md.
 	controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	crd-ref-docs --log-level=ERROR --source-path=api --config=hack/api-docs.yaml --renderer=markdown --output-path=docs/api.md
@@ -71,9 +71,10 @@ vet: ## Vet the code.
 	go -C hack/cluster vet ./...
 
 # These modules have their own go.mod, so that the operator's names neither what the report of EtcdCluster needs, which is much
-# of etcd's own tests, nor what the local cluster needs.
+# of etcd's own tests, nor what draws the plots of the benchmark, nor what the local cluster needs.
 ETCD_REPORT := test/e2e/etcd
-MODULES := $(ETCD_REPORT) hack/cluster
+BENCH_PLOT := test/bench/plot
+MODULES := $(ETCD_REPORT) $(BENCH_PLOT) hack/cluster
 
 lint: $(BIN)/golangci-lint ## Lint the code.
 	golangci-lint run
@@ -102,8 +103,9 @@ test-programs: $(BIN)/versitygw
 	go run -C hack/cluster . assets
 
 test-units: test-programs
-	go test -timeout 20m $$(go list ./... | grep -v -e /hack/newkind -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
+	go test -timeout 20m $$(go list ./... | grep -v -e /hack/newkind -e '/test/bench$$' -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
 	go -C hack/cluster test ./...
+	go -C $(BENCH_PLOT) test ./...
 
 searches: ## Search the models of Redis and EtcdCluster, Activity's crashes and the backups' walks in full; test-units has the start of each.
 	FULL=1 go test -timeout 60m ./controllers/redis/internal/fleet ./controllers/etcd/internal/fleet ./controllers/activity ./controllers/backup \
@@ -133,6 +135,13 @@ failover-report: cluster-up deploy ## Break Redis in most ways, with LONG=1 in e
 etcd-report: cluster-up deploy ## Break EtcdCluster in every way, with LONG=1 next to a bare etcd, and have etcd's own model judge (LONG=1 REPORT=file FOCUS=faults).
 	@# A long report needs a calm machine: one plan at a time.
 	cd $(ETCD_REPORT) && LONG=$(LONG) REPORT=$(abspath $(REPORT)) FOCUS="$(FOCUS)" go test . -v -count=1 -parallel $(if $(LONG),1,3) -timeout $(if $(LONG),4h,15m)
+
+# The default rate limits of Kubernetes, not what is compared, would decide how long both contestants take.
+bench: export CONTROL_PLANE_QPS ?= 1000
+bench: cluster-up deploy ## Compare what the operator costs with a bare client that writes the same (LONG=1 REPORT=file OBJECTS=numbers ORDER=AB FOCUS=kinds).
+	LONG=$(LONG) REPORT=$(abspath $(REPORT)) OBJECTS="$(OBJECTS)" ORDER=$(ORDER) FOCUS="$(FOCUS)" \
+	  go test ./test/bench -v -count=1 -timeout $(if $(LONG),6h,2h)
+	$(if $(REPORT),go run -C $(BENCH_PLOT) . $(basename $(abspath $(REPORT))))
 
 build: ## Build the manager.
 	go build -trimpath -ldflags="-s -w" -o $(BIN)/manager .

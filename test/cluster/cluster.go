@@ -47,6 +47,9 @@ func APIServer() (pid int, err error) { return process("kube-apiserver") }
 // ControllerManager is that of its kube-controller-manager.
 func ControllerManager() (pid int, err error) { return process("kube-controller-manager") }
 
+// Scheduler is that of its kube-scheduler.
+func Scheduler() (pid int, err error) { return process("kube-scheduler") }
+
 // Kubelet is that of its one node.
 func Kubelet() (pid int, err error) { return process("kubelet") }
 
