@@ -123,7 +123,7 @@ mutants: ## Plant known faults into Redis, EtcdCluster, backups and the leader e
 	go test ./test/mutants -count=1 -timeout 40m
 
 # Specs that run operators of their own come after the others, since they remove the deployed one.
-E2E = go run github.com/onsi/ginkgo/v2/ginkgo --procs=4 --ldflags=-w -v --no-color --timeout=30m $(1) ./test/e2e
+E2E = go run github.com/onsi/ginkgo/v2/ginkgo --procs=4 --ldflags=-w -v --no-color --timeout=40m $(1) ./test/e2e
 e2e: cluster-up deploy $(BIN)/versitygw ## Run the end-to-end tests on real pods.
 	$(call E2E)
 	$(call E2E,--label-filter=away)
