@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kuberuntime "k8s.io/apimachinery/pkg/runtime"
@@ -148,6 +150,69 @@ func TestDictionariesAreBounded(t *testing.T) {
 	}
 	if len(packer.dictionaries) != 4 {
 		t.Errorf("there are %d dictionaries, want those of redis, memcached, etcd, and of all others", len(packer.dictionaries))
+	}
+}
+
+// Whatever comes first, and becomes the dictionary, those that follow are the same again and take at most what their protobuf takes.
+func TestAForeignDictionaryDoesNoHarm(t *testing.T) {
+	scheme := kuberuntime.NewScheme()
+	if err := AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	packer := newPacker()
+	first := &corev1.Pod{}
+	first.Name, first.Labels = "a", map[string]string{parts.LabelManagedBy: parts.ManagedBy, parts.LabelName: "redis"}
+	for i := range 300 { // which nothing has in common with
+		first.Status.Message += fmt.Sprintf("%x", sha256.Sum256([]byte{byte(i), byte(i >> 8)}))
+	}
+	if _, err := packer.pack(first); err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range recorded(t, "Redis") {
+		if object.GetKind() != "Pod" {
+			continue
+		}
+		pod := typed(t, scheme, object).(*corev1.Pod)
+		want := stripped(t, pod)
+		kept, err := packer.pack(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := unpack(kept).(*corev1.Pod); !equality.Semantic.DeepEqual(got.Status, want.Status) {
+			t.Errorf("got  %+v\nwant %+v", got.Status, want.Status)
+		}
+		if size := len(kept.(*packed).compressed); size > want.Size() {
+			t.Errorf("%s takes %d bytes, its protobuf %d", pod.Name, size, want.Size())
+		}
+	}
+}
+
+// Values that an API server never returns are the same again, or kept as they are.
+func TestOddValuesAreTheSameAgain(t *testing.T) {
+	for name, odd := range map[string]func(*corev1.Pod){
+		"no UTF-8":                  func(p *corev1.Pod) { p.Status.Message = "\xff\xfe" + strings.Repeat("\x00", 100) },
+		"a time before all":         func(p *corev1.Pod) { p.CreationTimestamp = metav1.Unix(-1<<40, 0) },
+		"a time after all":          func(p *corev1.Pod) { p.CreationTimestamp = metav1.Unix(1<<40, 0) },
+		"a name that is very long":  func(p *corev1.Pod) { p.Name = strings.Repeat("a", 1<<16) },
+		"empty maps and no content": func(p *corev1.Pod) { p.Annotations = map[string]string{} },
+		"a quantity beyond int64": func(p *corev1.Pod) {
+			p.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
+				Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("123456789012345678901234567890")}}}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{}
+			pod.Name, pod.Labels = "a", map[string]string{parts.LabelManagedBy: parts.ManagedBy}
+			odd(pod)
+			want := stripped(t, pod)
+			kept, err := newPacker().pack(pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := unpack(kept); !equality.Semantic.DeepEqual(got, want) {
+				t.Errorf("got  %+v\nwant %+v", got, want)
+			}
+		})
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -81,12 +80,12 @@ func (b *bench) readWorkers(ctx context.Context, a account) error {
 	}
 	leader := slices.IndexFunc(managers, func(m manager) bool { return m.leads }) // controllers of the standby have not started
 	return poll(ctx, timeout, func(ctx context.Context) error {                   // the API server may not know the account's right yet
-		text, err := a.metrics(ctx, managers[leader].address)
+		served, err := a.metrics(ctx, managers[leader].address)
 		if err != nil {
 			return err
 		}
 		for _, k := range kinds {
-			all, err := figures.Metric(text, fmt.Sprintf("controller_runtime_max_concurrent_reconciles{controller=%q}", k.controller))
+			all, err := served.Value(k.controller, "controller_runtime_max_concurrent_reconciles")
 			if err != nil {
 				return err
 			}
@@ -153,11 +152,11 @@ func (b *bench) report(ctx context.Context, k kind, managers []manager, before, 
 	for i, m := range managers {
 		reported := figures.Manager{Leads: m.leads, Heap: after[i].heap - before[i].heap, RSS: after[i].resident - before[i].resident}
 		if m.leads {
-			text, err := b.account.metrics(ctx, m.address)
+			served, err := b.account.metrics(ctx, m.address)
 			if err != nil {
 				return nil, err
 			}
-			if reported.LongestPass, err = figures.Longest(text, k.controller); err != nil {
+			if reported.LongestPass, err = served.Longest(k.controller); err != nil {
 				return nil, err
 			}
 		}
@@ -171,11 +170,11 @@ func (b *bench) report(ctx context.Context, k kind, managers []manager, before, 
 func (b *bench) liveHeap(ctx context.Context, m manager) (live float64, err error) {
 	first := -1.0
 	err = poll(ctx, timeout, func(ctx context.Context) error {
-		text, err := b.account.metrics(ctx, m.address)
+		served, err := b.account.metrics(ctx, m.address)
 		if err != nil {
 			return err
 		}
-		cycles, err := figures.Metric(text, "go_gc_cycles_total_gc_cycles_total")
+		cycles, err := served.Value("", "go_gc_cycles_total_gc_cycles_total")
 		if err != nil {
 			return err
 		}
@@ -185,7 +184,7 @@ func (b *bench) liveHeap(ctx context.Context, m manager) (live float64, err erro
 		if cycles < first+2 {
 			return fmt.Errorf("%.0f collections so far", cycles-first)
 		}
-		live, err = figures.Metric(text, "go_gc_heap_live_bytes")
+		live, err = served.Value("", "go_gc_heap_live_bytes")
 		return err
 	})
 	return live, err
@@ -195,22 +194,21 @@ func (b *bench) liveHeap(ctx context.Context, m manager) (live float64, err erro
 var scraper = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // see above
 
 // metrics of a manager.
-func (a account) metrics(ctx context.Context, address string) (string, error) {
+func (a account) metrics(ctx context.Context, address string) (figures.Metrics, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+net.JoinHostPort(address, "8443")+"/metrics", nil)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	request.Header.Set("Authorization", "Bearer "+a.token)
 	reply, err := scraper.Do(request)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer reply.Body.Close() //nolint:errcheck // it is only read
-	text, err := io.ReadAll(reply.Body)
-	if err == nil && reply.StatusCode != http.StatusOK {
-		err = fmt.Errorf("the metrics of %s: %s", address, reply.Status)
+	if reply.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the metrics of %s: %s", address, reply.Status)
 	}
-	return string(text), err
+	return figures.ReadMetrics(reply.Body)
 }
 
 // rateLimits are those of the cluster's kube-controller-manager and kube-scheduler.

@@ -25,9 +25,7 @@ const users = 8
 // contestant is one that runs.
 type contestant struct {
 	// user is who it is to the API server.
-	user string
-	// workers that the objects of one namespace have.
-	workers  int
+	user     string
 	managers []manager
 	// err returns what went wrong in the meantime.
 	err  func() error
@@ -41,15 +39,16 @@ func (b *bench) run(ctx context.Context, s setting, name string, recipe null.Rec
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.deleteNamespace(context.WithoutCancel(ctx), namespace)) }()
-	start := b.startOurs
+	var c contestant
 	if name == figures.Null {
-		start = b.startNull
+		c, err = b.startNull(ctx, s.kind, namespace, recipe)
+	} else {
+		c, err = b.startOurs(ctx)
 	}
-	c, err := start(ctx, s.kind, namespace, recipe)
 	if err != nil {
 		return r, err
 	}
-	r = figures.Run{Kind: s.kind.name, Objects: s.objects, Contestant: name, Workers: c.workers}
+	r = figures.Run{Kind: s.kind.name, Objects: s.objects, Contestant: name}
 	if err := b.measure(ctx, s, namespace, c, &r); err != nil {
 		return r, errors.Join(err, errors.New(cluster.Diagnose(ctx, cluster.OperatorNamespace, time.Now().Add(-time.Minute))))
 	}
@@ -63,26 +62,24 @@ func (b *bench) startNull(ctx context.Context, k kind, namespace string, recipe 
 		return contestant{}, err
 	}
 	running, stop := context.WithCancel(ctx)
-	workers := b.account.workers[k.name]
-	operator, err := null.Start(running, config, c, namespace, recipe, workers)
+	operator, err := null.Start(running, config, c, namespace, recipe, b.account.workers[k.name])
 	if err != nil {
 		stop()
 		return contestant{}, err
 	}
-	return contestant{user: b.account.user(), workers: workers, err: operator.Err, stop: func(context.Context) error {
+	return contestant{user: b.account.user(), err: operator.Err, stop: func(context.Context) error {
 		stop()
 		return nil
 	}}, nil
 }
 
 // startOurs recalls the operator, until one of two new managers leads.
-func (b *bench) startOurs(ctx context.Context, k kind, _ string, _ null.Recipe) (contestant, error) {
+func (b *bench) startOurs(ctx context.Context) (contestant, error) {
 	if err := b.recall(); err != nil {
 		return contestant{}, err
 	}
 	all, err := b.managersOnceOneLeads(ctx)
-	return contestant{user: cluster.OperatorUser, workers: b.account.workers[k.name], managers: all,
-		err: func() error { return nil }, stop: b.dismissOperator}, err
+	return contestant{user: cluster.OperatorUser, managers: all, err: func() error { return nil }, stop: b.dismissOperator}, err
 }
 
 func (b *bench) managersOnceOneLeads(ctx context.Context) ([]manager, error) {

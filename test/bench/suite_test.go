@@ -118,7 +118,8 @@ func TestBench(t *testing.T) {
 	for _, s := range todo {
 		for done := report.Done(s.kind.name, s.objects); done < len(s.order); done++ {
 			contestant := map[byte]string{'A': figures.Ours, 'B': figures.Null}[s.order[done]]
-			t.Logf("%s: %d of %s with the %s", time.Now().Format(time.TimeOnly), s.objects, s.kind.name, contestant)
+			t.Logf("%s: %d of %s with the %s, %d workers", time.Now().Format(time.TimeOnly), s.objects, s.kind.name, contestant,
+				b.account.workers[s.kind.name])
 			r, err := b.run(ctx, s, contestant, recipes[s.kind.name])
 			if err != nil {
 				t.Fatalf("%d of %s with the %s: %v", s.objects, s.kind.name, contestant, err)

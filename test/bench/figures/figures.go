@@ -33,9 +33,7 @@ type Run struct {
 	Kind       string
 	Objects    int
 	Contestant string
-	// Workers are how many objects are worked on at once.
-	Workers int
-	Phases  []Phase
+	Phases     []Phase
 	// Managers are empty for the null operator.
 	Managers []Manager `json:",omitempty"`
 	// TakeOver is how long an edit waited that was sent when the leader was killed, and Restart how long one waited for managers that

@@ -2,10 +2,15 @@ package figures
 
 import (
 	"fmt"
+	"io"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 
 	"github.com/mainstay-operator/mainstay-operator/test/audit"
 )
@@ -31,38 +36,46 @@ func Count(requests []audit.Request, namespace string) Requests {
 // Total of all requests.
 func (r Requests) Total() int { return r.Writes + r.Events + r.Reads }
 
-// Metric returns the value of a series, by its name and labels, of a text in Prometheus' format.
-func Metric(text, series string) (float64, error) {
-	for line := range strings.Lines(text) {
-		if value, found := strings.CutPrefix(line, series+" "); found {
-			return strconv.ParseFloat(strings.TrimSpace(value), 64)
+// Metrics are those that a manager serves, by name.
+type Metrics map[string]*dto.MetricFamily
+
+// ReadMetrics reads a text in Prometheus' format.
+func ReadMetrics(text io.Reader) (Metrics, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	return parser.TextToMetricFamilies(text)
+}
+
+// of a controller; the one without labels, if the controller is "".
+func (m Metrics) of(controller, name string) (*dto.Metric, error) {
+	for _, metric := range m[name].GetMetric() {
+		if len(metric.GetLabel()) == 0 && controller == "" || slices.ContainsFunc(metric.GetLabel(), func(l *dto.LabelPair) bool {
+			return l.GetName() == "controller" && l.GetValue() == controller
+		}) {
+			return metric, nil
 		}
 	}
-	return 0, fmt.Errorf("there is no metric %s", series)
+	return nil, fmt.Errorf("there is no metric %s of controller %q", name, controller)
+}
+
+// Value of a gauge or a counter.
+func (m Metrics) Value(controller, name string) (float64, error) {
+	metric, err := m.of(controller, name)
+	return metric.GetGauge().GetValue() + metric.GetCounter().GetValue(), err // it has only one of them
 }
 
 // Longest returns the lowest bound of the histogram of passes that none of a controller's passes exceeds.
-func Longest(text, controller string) (time.Duration, error) {
-	const histogram = "controller_runtime_reconcile_time_seconds"
-	passes, err := Metric(text, fmt.Sprintf("%s_count{controller=%q}", histogram, controller))
+func (m Metrics) Longest(controller string) (time.Duration, error) {
+	metric, err := m.of(controller, "controller_runtime_reconcile_time_seconds")
 	if err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(text) { // in the order of the bounds
-		bucket, found := strings.CutPrefix(line, fmt.Sprintf("%s_bucket{controller=%q,le=\"", histogram, controller))
-		if !found {
-			continue
-		}
-		bound, number, _ := strings.Cut(bucket, "\"} ")
-		within, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		if err != nil {
-			return 0, err
-		}
-		if within == passes {
-			return time.ParseDuration(bound + "s")
+	passes := metric.GetHistogram()
+	for _, bucket := range passes.GetBucket() { // in the order of the bounds
+		if bucket.GetCumulativeCount() == passes.GetSampleCount() && !math.IsInf(bucket.GetUpperBound(), 1) {
+			return time.Duration(bucket.GetUpperBound() * float64(time.Second)), nil
 		}
 	}
-	return 0, fmt.Errorf("%s has no bucket with all passes of %s", histogram, controller)
+	return 0, fmt.Errorf("no bucket of the histogram has all passes of controller %q", controller)
 }
 
 // RateLimits describes those that kube-controller-manager and kube-scheduler have by their arguments.

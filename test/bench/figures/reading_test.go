@@ -2,6 +2,7 @@ package figures
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,30 +27,43 @@ func TestCount(t *testing.T) {
 	}
 }
 
-func TestMetric(t *testing.T) {
-	text := "# HELP up whether it is up\nup_since 1\nup 2.5e+01\nworkers{controller=\"redis\"} 8\n"
-	for series, want := range map[string]float64{"up": 25, `workers{controller="redis"}`: 8} {
-		if got, err := Metric(text, series); got != want || err != nil {
-			t.Errorf("%s: %v, %v", series, got, err)
+func TestMetrics(t *testing.T) {
+	const passes = "controller_runtime_reconcile_time_seconds"
+	bucket := func(controller, bound string, number int) string {
+		return fmt.Sprintf("%s_bucket{controller=%q,le=%q} %d\n", passes, controller, bound, number)
+	}
+	sums := func(controller string, number int) string {
+		return fmt.Sprintf("%s_sum{controller=%q} 9\n%s_count{controller=%q} %d\n", passes, controller, passes, controller, number)
+	}
+	m, err := ReadMetrics(strings.NewReader("# TYPE up gauge\nup 2.5e+01\n# TYPE workers gauge\nworkers{controller=\"redis\"} 8\n" +
+		"# TYPE cycles counter\ncycles 7\n# TYPE " + passes + " histogram\n" +
+		bucket("redis", "0.005", 8) + bucket("redis", "+Inf", 9) + sums("redis", 9) +
+		bucket("memcached", "0.005", 3) + bucket("memcached", "0.25", 7) + bucket("memcached", "+Inf", 7) + sums("memcached", 7)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		controller, name string
+		want             float64
+		found            bool
+	}{
+		{"", "up", 25, true},
+		{"", "cycles", 7, true},
+		{"redis", "workers", 8, true},
+		{"", "workers", 0, false},
+		{"redis", "up", 0, false},
+	} {
+		if got, err := m.Value(row.controller, row.name); got != row.want || (err == nil) != row.found {
+			t.Errorf("%s of %q: %v, %v", row.name, row.controller, got, err)
 		}
 	}
-	if _, err := Metric(text, "workers"); err == nil {
-		t.Error("a series without its labels was found")
-	}
-}
-
-func TestLongest(t *testing.T) {
-	const histogram = "controller_runtime_reconcile_time_seconds"
-	bucket := func(controller, bound string, passes int) string {
-		return fmt.Sprintf("%s_bucket{controller=%q,le=%q} %d\n", histogram, controller, bound, passes)
-	}
-	text := bucket("redis", "0.005", 9) + bucket("memcached", "0.005", 3) + bucket("memcached", "0.25", 7) + bucket("memcached", "1.0", 7) +
-		bucket("memcached", "+Inf", 7) + histogram + "_sum{controller=\"memcached\"} 0.3\n" + histogram + "_count{controller=\"memcached\"} 7\n"
-	if got, err := Longest(text, "memcached"); got != 250*time.Millisecond || err != nil {
+	if got, err := m.Longest("memcached"); got != 250*time.Millisecond || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := Longest(text, "redis"); err == nil {
-		t.Error("a controller whose passes are not counted has a longest pass")
+	for _, unknown := range []string{"redis", "activity"} { // one beyond all bounds, and none at all
+		if got, err := m.Longest(unknown); err == nil {
+			t.Errorf("the longest pass of %s is %v", unknown, got)
+		}
 	}
 }
 
