@@ -12,8 +12,10 @@ export CLUSTER IMG VERSION
 export PATH := $(BIN):$(PATH)
 export CGO_ENABLED := 0
 # Go compiles a package once with -trimpath and once without it: with the flag everywhere, each is compiled once. Tests leave
-# go vet to `make lint`, which runs it on tests, too: go vet alone would read all dependencies once more.
-export GOFLAGS := $(filter-out -trimpath -vet=off,$(shell go env GOFLAGS)) -trimpath -vet=off
+# go vet to `make lint`, which runs it on tests, too: go vet alone would read all dependencies once more. A package's tests may take
+# half an hour next to others on two cores; go test's own limit is ten minutes.
+flags := -trimpath -vet=off -timeout=30m
+export GOFLAGS := $(filter-out $(flags),$(shell go env GOFLAGS)) $(flags)
 ifeq ($(CLUSTER),local)
 export KUBECONFIG := $(CURDIR)/.cluster/kubeconfig
 # No proxy leads to the local cluster. hack/internal/proxy sets the same for programs that run without make.
@@ -103,7 +105,7 @@ test-programs: $(BIN)/versitygw
 	go run -C hack/cluster . assets
 
 test-units: test-programs
-	go test -timeout 20m $$(go list ./... | grep -v -e /hack/newkind -e '/test/bench$$' -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
+	go test $$(go list ./... | grep -v -e /hack/newkind -e '/test/bench$$' -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
 	go -C hack/cluster test ./...
 	go -C $(BENCH_PLOT) test ./...
 
@@ -123,14 +125,14 @@ mutants: ## Plant known faults into Redis, EtcdCluster, backups and the leader e
 	go test ./test/mutants -count=1 -timeout 40m
 
 # Specs that run operators of their own come after the others, since they remove the deployed one.
-E2E = go run github.com/onsi/ginkgo/v2/ginkgo --procs=4 --ldflags=-w -v --no-color --timeout=40m $(1) ./test/e2e
+E2E = go run github.com/onsi/ginkgo/v2/ginkgo --procs=4 --ldflags=-w -v --no-color --timeout=50m $(1) ./test/e2e
 e2e: cluster-up deploy $(BIN)/versitygw ## Run the end-to-end tests on real pods.
 	$(call E2E)
 	$(call E2E,--label-filter=away)
 
 failover-report: cluster-up deploy ## Break Redis in most ways, with LONG=1 in every way, and report what users notice (LONG=1 REPORT=file FOCUS=rows).
 	LONG=$(LONG) REPORT=$(abspath $(REPORT)) \
-	  go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(if $(LONG),1 --timeout=4h,3 --timeout=15m) --ldflags=-w -v --no-color $(if $(FOCUS),--focus "$(FOCUS)") ./test/e2e/redis
+	  go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(if $(LONG),1 --timeout=4h,3 --timeout=20m) --ldflags=-w -v --no-color $(if $(FOCUS),--focus "$(FOCUS)") ./test/e2e/redis
 
 etcd-report: cluster-up deploy ## Break EtcdCluster in every way, with LONG=1 next to a bare etcd, and have etcd's own model judge (LONG=1 REPORT=file FOCUS=faults).
 	@# A long report needs a calm machine: one plan at a time.

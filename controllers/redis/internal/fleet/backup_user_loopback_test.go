@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -26,7 +25,6 @@ import (
 func (l *loopback) backupUser(n *localServer) *redis.Client {
 	c := l.client(n)
 	c.Options().Username, c.Options().Password = backup.RedisUser, l.secrets.Backup
-	c.Options().ReadTimeout = time.Minute // no one is waited for here: what counts is the answer
 	return c
 }
 
@@ -116,7 +114,6 @@ func TestABackupLeavesASetAsItWas(t *testing.T) {
 			l := newLoopback(t, replicas+1, patient)
 			l.until("its replica counts", func() bool { return replicas == 0 || l.number(l.master(), "min_slaves_good_slaves") == 1 })
 			application := l.client(l.master())
-			application.Options().ReadTimeout = time.Minute // no one is waited for here
 			for n := range 50 {
 				if err := application.Set(t.Context(), fmt.Sprint(n), n, 0).Err(); err != nil {
 					t.Fatal(err)

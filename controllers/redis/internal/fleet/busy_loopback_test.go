@@ -21,7 +21,6 @@ func answeringSoon(r *cachev1alpha1.Redis) {
 // then sets a key. It returns a channel with the script's end.
 func (l *loopback) runScript(n *localServer, seconds int, sets string) <-chan error {
 	c := l.client(n)
-	c.Options().ReadTimeout = time.Minute
 	ended := make(chan error, 1)
 	go func() {
 		ended <- c.Eval(l.t.Context(), "local stop = redis.call('TIME')[1] + ARGV[1] "+

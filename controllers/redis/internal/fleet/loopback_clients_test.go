@@ -14,9 +14,12 @@ import (
 
 // What applications write to the servers of a loopback and read from them, and what those say of themselves.
 
+// patience is how long a client waits for a reply. A server that syncs its files to a busy disk does not reply meanwhile.
+const patience = time.Minute
+
 func (l *loopback) client(n *localServer) *goredis.Client {
 	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Password: l.secrets.Published.Password,
-		MaxRetries: -1, DialerRetries: 1, PoolSize: 1, DisableIdentity: true, ReadTimeout: 300 * time.Millisecond,
+		MaxRetries: -1, DialerRetries: 1, PoolSize: 1, DisableIdentity: true, ReadTimeout: patience, WriteTimeout: patience,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	l.t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -26,7 +29,7 @@ func (l *loopback) client(n *localServer) *goredis.Client {
 func (l *loopback) operator(n *localServer) *goredis.Client {
 	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Username: wire.Operator,
 		Password:        l.secrets.Operator,
-		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
+		DisableIdentity: true, ReadTimeout: patience, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	l.t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -167,7 +170,7 @@ func (l *loopback) expectNoneLost(n int) {
 // probe a server as its pod's readiness probe does.
 func (l *loopback) probe(n *localServer) error {
 	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Username: wire.Probe, Password: "-",
-		DisableIdentity: true})
+		DisableIdentity: true, ReadTimeout: patience})
 	defer func() { _ = c.Close() }()
 	return c.Ping(l.t.Context()).Err()
 }

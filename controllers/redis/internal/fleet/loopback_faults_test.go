@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -112,7 +111,6 @@ func (l *loopback) lag(nodes ...*localServer) {
 	l.t.Helper()
 	l.suspend(nodes...)
 	c := l.client(l.master())
-	c.Options().ReadTimeout, c.Options().WriteTimeout = time.Minute, time.Minute
 	if err := c.Set(l.t.Context(), "filler", strings.Repeat("x", 32<<20), 0).Err(); err != nil {
 		l.t.Fatal(err)
 	}

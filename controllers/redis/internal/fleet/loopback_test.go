@@ -243,7 +243,7 @@ func (l *loopback) pass() topology.Verb {
 // until passes have made it true.
 func (l *loopback) until(what string, holds func() bool) {
 	l.t.Helper()
-	limit := time.NewTimer(time.Minute)
+	limit := time.NewTimer(2 * patience)
 	defer limit.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

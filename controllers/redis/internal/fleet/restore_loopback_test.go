@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 	"k8s.io/apimachinery/pkg/types"
@@ -211,7 +210,6 @@ func TestTheServerOfABackupTakesNoWrites(t *testing.T) {
 	l.dump = l.dumpOf(3)
 	l.until("a node loads it", func() bool { return l.pass() == topology.LoadBackup })
 	c := l.client(l.source)
-	c.Options().ReadTimeout = time.Minute
 	if err := c.Set(t.Context(), "k", "v", 0).Err(); err == nil || !strings.HasPrefix(err.Error(), "NOREPLICAS") {
 		t.Error(err)
 	}
