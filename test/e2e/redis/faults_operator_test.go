@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
@@ -109,18 +111,50 @@ func killRefused(ctx context.Context, s *subject, master corev1.Pod, _ int) (fun
 	return undo, fault.Kill(master.UID, program)
 }
 
-// killWithoutOperator kills every server while applications write and no operator runs.
-// The one that comes then knows only what was written down before it.
-func killWithoutOperator(ctx context.Context, s *subject, master corev1.Pod, n int) (func() error, error) {
-	back, err := cluster.Dismiss(ctx, k8s)
+// dismissOperator returns once no operator runs and applications write all the same.
+func dismissOperator(ctx context.Context, s *subject) (back func() error, err error) {
+	back, err = cluster.Dismiss(ctx, k8s)
 	if err != nil {
 		return nil, err
 	}
 	DeferCleanup(back)
 	Eventually(cluster.Operators).WithContext(ctx).WithArguments(k8s).Should(BeEmpty())
 	Eventually(s.confirming.Written).WithContext(ctx).Should(BeNumerically(">", s.confirming.Written()+enoughWrites))
+	return back, nil
+}
+
+// killWithoutOperator kills every server while applications write and no operator runs.
+// The one that comes then knows only what was written down before it.
+func killWithoutOperator(ctx context.Context, s *subject, master corev1.Pod, n int) (func() error, error) {
+	back, err := dismissOperator(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	_, err = killAll(ctx, s, master, n)
 	return back, err
+}
+
+// replaceWithoutOperator deletes the master's pod while no operator runs. Kubernetes alone makes another, at another address, and by the
+// Service's selector it leads clients to no pod but these two. Each server refuses writes until an operator has looked at it (ADR 0009).
+func replaceWithoutOperator(ctx context.Context, s *subject, master corev1.Pod, _ int) (func() error, error) {
+	back, err := dismissOperator(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	before := len(s.endpoints.Seen())
+	if err := k8s.Delete(ctx, &master, client.GracePeriodSeconds(0)); err != nil {
+		return nil, err
+	}
+	var next corev1.Pod
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(&master), &next)).To(Succeed())
+		g.Expect(next.UID).NotTo(Equal(master.UID))
+		g.Expect(next.Status.PodIP).NotTo(BeEmpty())
+		g.Expect(last(s.endpoints.Seen())).To(Equal(fmt.Sprint([]string{next.Status.PodIP})))
+	}).WithContext(ctx).Should(Succeed())
+	Expect(s.endpoints.Seen()[before-1:]).To(HaveEach(BeElementOf("[]", fmt.Sprint([]string{master.Status.PodIP}),
+		fmt.Sprint([]string{next.Status.PodIP}))))
+	return back, nil
 }
 
 // forgetFailover puts the cluster's etcd back to what it held before a failover. The

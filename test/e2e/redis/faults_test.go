@@ -74,6 +74,8 @@ var faultRows = []faultRow{
 	{name: "all servers killed at once", runs: 1, long: 10, storage: true, moves: true, inject: killAll},
 	{name: "all servers killed while the operator is away", everywhere: true, runs: 1, long: 5, storage: true, moves: true,
 		inject: killWithoutOperator},
+	{name: "master's pod deleted by force while the operator is away", everywhere: true, runs: 0, long: 10, moves: true,
+		inject: replaceWithoutOperator},
 	{name: "two masters killed 300 ms apart", runs: 0, long: 10, moves: true, inject: killTwice},
 	{name: "replica cut off and deleted by force, then the master killed", runs: 1, long: 10, moves: true, inject: killAfterReplicaLoss},
 	{name: "master killed, then the operator's leader", everywhere: true, runs: 1, long: 30, moves: true, inject: killWithLeader},
