@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	toolscache "k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -102,16 +101,7 @@ func (b *bench) measure(ctx context.Context, s setting, namespace string, c cont
 		return err
 	}
 	each := func(write func(object) error) error {
-		var mu sync.Mutex
-		var errs []error
-		workqueue.ParallelizeUntil(ctx, users, s.objects, func(i int) {
-			if err := write(b.nthObject(s.kind, namespace, i+1)); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				errs = append(errs, err)
-			}
-		})
-		return errors.Join(errs...)
+		return cluster.ForEach(ctx, users, s.objects, func(i int) error { return write(b.nthObject(s.kind, namespace, i+1)) })
 	}
 	measured := func(name string, write func() error, until func(context.Context) error) error {
 		phase, err := b.phase(ctx, c, namespace, within, write, until)

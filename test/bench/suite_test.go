@@ -258,17 +258,7 @@ func (b *bench) newNamespace(ctx context.Context) (string, error) {
 
 // deleteNamespace waits until all that is in it has gone, and the garbage collector no longer looks for it.
 func (b *bench) deleteNamespace(ctx context.Context, name string) error {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if err := b.k8s.Delete(ctx, namespace); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	if err := poll(ctx, goneTime, func(ctx context.Context) error {
-		err := b.k8s.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
-		if err == nil {
-			return fmt.Errorf("namespace %s is still there: %v", name, namespace.Status.Conditions)
-		}
-		return client.IgnoreNotFound(err)
-	}); err != nil {
+	if err := cluster.DeleteNamespaces(ctx, b.k8s, goneTime, name); err != nil {
 		return err
 	}
 	return b.untilResting(ctx, garbageCollector, name, timeout)
