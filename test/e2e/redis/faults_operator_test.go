@@ -84,7 +84,8 @@ func killWithoutAPIServer(_ context.Context, _ *subject, master corev1.Pod, _ in
 	return undo, fault.Kill(master.UID, program)
 }
 
-// killWithoutControllerManager kills while no one but the operator can write endpoints. Clients reach the next master all the same.
+// killWithoutControllerManager kills while no one but the operator can write endpoints. Clients reach the next master all the same, by
+// the Service's address and by its node port. The operator leaves what a user has set in the Service.
 func killWithoutControllerManager(ctx context.Context, s *subject, master corev1.Pod, _ int) (func() error, error) {
 	manager, err := cluster.ControllerManager()
 	if err != nil {
@@ -96,7 +97,12 @@ func killWithoutControllerManager(ctx context.Context, s *subject, master corev1
 	}
 	DeferCleanup(wake)
 	return func() error {
-		Eventually(s.confirming.Written).WithContext(ctx).Should(BeNumerically(">", s.confirming.Written()+enoughWrites))
+		for _, w := range []*fault.Writer{s.confirming, s.plain} {
+			Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", w.Written()+enoughWrites))
+		}
+		var service corev1.Service
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), &service)).To(Succeed())
+		Expect(service.Spec.ExternalTrafficPolicy).To(Equal(corev1.ServiceExternalTrafficPolicyLocal))
 		return wake()
 	}, fault.Kill(master.UID, program)
 }

@@ -34,6 +34,8 @@ type faultRow struct {
 	lasts, lastsLong time.Duration
 	// prepare the Redis for this run.
 	prepare func(ctx context.Context, s *subject) error
+	// nodePort is how plain writes come, too.
+	nodePort bool
 	// amid starts what others do during the fault; nil if they do nothing.
 	amid   amidFunc
 	inject injectFunc
@@ -59,8 +61,8 @@ var faultRows = []faultRow{
 		inject: kill},
 	{name: "master killed (kill -9) while other endpoints change every 300 ms", everywhere: true, runs: 0, long: 20, moves: true,
 		amid: amidChurn, inject: kill},
-	{name: "master killed, kube-controller-manager hangs", everywhere: true, runs: 1, long: 10, moves: true, lasts: 4 * time.Second,
-		inject: killWithoutControllerManager},
+	{name: "master killed, kube-controller-manager hangs", everywhere: true, runs: 1, long: 10, own: true, nodePort: true, moves: true,
+		lasts: 4 * time.Second, inject: killWithoutControllerManager},
 	{name: "master killed (kill -9) while others make 300 Services", everywhere: true, runs: 0, long: 10, moves: true,
 		amid: amidServices, inject: kill},
 	{name: "master killed (kill -9) while others make 300 Memcacheds", everywhere: true, runs: 0, long: 10, moves: true,

@@ -13,6 +13,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -58,6 +60,9 @@ func newRedis(ctx context.Context, namespace string, f faultRow) *cachev1alpha1.
 	if f.storage {
 		made.Storage("64Mi").With(func(s *cachev1alpha1.RedisSpec) { s.Storage.Retention = cachev1alpha1.RedisDelete })
 	}
+	if f.nodePort {
+		made.With(func(s *cachev1alpha1.RedisSpec) { s.Service.Type = corev1.ServiceTypeNodePort })
+	}
 	if f.small {
 		newSmallDisks(ctx, namespace, int(max(3, f.size)))
 		made.With(func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = &namespace })
@@ -77,6 +82,10 @@ func start(ctx context.Context, redis *cachev1alpha1.Redis, use int) *subject {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	DeferCleanup(stop)
 	through, to := s.dialers(ctx)
+	plainly := through
+	if s.Spec.Service.Type == corev1.ServiceTypeNodePort {
+		plainly = s.throughNodePort(ctx)
+	}
 	var err error
 	s.endpoints, err = fault.WatchEndpoints(run, clients, s.Namespace, s.Name)
 	Expect(err).NotTo(HaveOccurred())
@@ -84,7 +93,7 @@ func start(ctx context.Context, redis *cachev1alpha1.Redis, use int) *subject {
 	Expect(err).NotTo(HaveOccurred())
 	s.follow = func() error { return errors.Join(s.endpoints.Follow(run), s.servers.Follow(run)) }
 	s.confirming = fault.NewWriter(fmt.Sprintf("confirmed-%d-", use), through)
-	s.plain = fault.NewPlainWriter(fmt.Sprintf("plain-%d-", use), through)
+	s.plain = fault.NewPlainWriter(fmt.Sprintf("plain-%d-", use), plainly)
 	var writing sync.WaitGroup
 	for _, w := range []*fault.Writer{s.confirming, s.plain} {
 		writing.Go(func() { w.Run(run) })
@@ -103,6 +112,18 @@ func (s *subject) dialers(ctx context.Context) (through func() *goredis.Client, 
 	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, &service)).To(Succeed())
 	to = func(address string) *goredis.Client { return as(traffic.At(address)) }
 	return func() *goredis.Client { return to(service.Spec.ClusterIP) }, to
+}
+
+// throughNodePort dials the node, as a client outside of the cluster does. As users do, it sets in the Service itself what the spec of a
+// Redis has no field for: clients are led to pods of that node alone.
+func (s *subject) throughNodePort(ctx context.Context) func() *goredis.Client {
+	GinkgoHelper()
+	as, err := traffic.Application(ctx, k8s, s.Redis)
+	Expect(err).NotTo(HaveOccurred())
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name}}
+	Expect(k8s.Patch(ctx, service, client.RawPatch(types.MergePatchType,
+		fmt.Appendf(nil, `{"spec":{"externalTrafficPolicy":%q}}`, corev1.ServiceExternalTrafficPolicyLocal)))).To(Succeed())
+	return func() *goredis.Client { return as(traffic.ByNodePort(k8s)) }
 }
 
 // robust is nil when there is a master of a later epoch which could be lost
