@@ -36,6 +36,8 @@ type faultRow struct {
 	prepare func(ctx context.Context, s *subject) error
 	// nodePort is how plain writes come, too.
 	nodePort bool
+	// without are rights that the operator lacks from before the first run until after the last.
+	without *rights
 	// amid starts what others do during the fault; nil if they do nothing.
 	amid   amidFunc
 	inject injectFunc
@@ -63,6 +65,8 @@ var faultRows = []faultRow{
 		amid: amidChurn, inject: kill},
 	{name: "master killed, kube-controller-manager hangs", everywhere: true, runs: 1, long: 10, own: true, nodePort: true, moves: true,
 		lasts: 4 * time.Second, inject: killWithoutControllerManager},
+	{name: "master killed (kill -9), the operator may not write endpoints", everywhere: true, runs: 0, long: 100, moves: true,
+		without: endpointWrites, inject: kill},
 	{name: "master killed (kill -9) while others make 300 Services", everywhere: true, runs: 0, long: 10, moves: true,
 		amid: amidServices, inject: kill},
 	{name: "master killed (kill -9) while others make 300 Memcacheds", everywhere: true, runs: 0, long: 10, moves: true,

@@ -74,9 +74,11 @@ func report(ctx context.Context, f faultRow) *fault.Row {
 	GinkgoHelper()
 	row := &fault.Row{Fault: f.name, Failed: true}
 	AddReportEntry(rowEntry, row, ReportEntryVisibilityNever)
+	restore := withdraw(ctx, f.without)
 	for done := 0; done < f.runs; done += sitting {
 		injectAll(ctx, f, min(sitting, f.runs-done), row)
 	}
+	restore(ctx)
 	row.Failed = false
 	return row
 }
