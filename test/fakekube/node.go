@@ -92,6 +92,9 @@ func (n *Node) Place(pods *commonv1.Scheduling) {
 	pods.Tolerations = []corev1.Toleration{{Key: corev1.LabelHostname, Operator: corev1.TolerationOpExists}}
 }
 
+// Started returns how many pods have started there so far.
+func (n *Node) Started() int { return int(n.addresses.Load()) }
+
 // register creates the node, and says that it is ready.
 func (n *Node) register(ctx context.Context) error {
 	if err := n.Create(ctx, n.object); err != nil {

@@ -21,7 +21,8 @@ type Endpoints struct {
 
 	service types.NamespacedName
 	mu      sync.Mutex
-	moved   time.Time
+	moved   time.Time // when an endpoint of any Service last changed
+	own     time.Time // when one of this Service did
 	slices  map[types.UID][]string
 	seen    []string
 	crowded []string
@@ -29,7 +30,8 @@ type Endpoints struct {
 
 // WatchEndpoints follows until ctx ends.
 func WatchEndpoints(ctx context.Context, clients kubernetes.Interface, namespace, service string) (*Endpoints, error) {
-	e := &Endpoints{service: types.NamespacedName{Namespace: namespace, Name: service}, moved: time.Now(), slices: map[types.UID][]string{}}
+	e := &Endpoints{service: types.NamespacedName{Namespace: namespace, Name: service}, moved: time.Now(), own: time.Now(),
+		slices: map[types.UID][]string{}}
 	e.stream = stream{of: fmt.Sprintf("the endpoints of %q", service), take: e.take,
 		start: func(ctx context.Context) (watch.Interface, error) {
 			all := clients.DiscoveryV1().EndpointSlices(metav1.NamespaceAll)
@@ -59,6 +61,7 @@ func (e *Endpoints) take(change watch.Event) {
 	if of := slice.Labels[discoveryv1.LabelServiceName]; slice.Namespace != e.service.Namespace || of != e.service.Name {
 		return
 	}
+	e.own = e.moved
 	e.slices[slice.UID] = serving(slice)
 	if change.Type == watch.Deleted {
 		delete(e.slices, slice.UID)
@@ -99,6 +102,13 @@ func (e *Endpoints) Still() time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return time.Since(e.moved)
+}
+
+// OwnStill is how long no endpoint of the Service has changed, whatever others do.
+func (e *Endpoints) OwnStill() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return time.Since(e.own)
 }
 
 // Seen lists the sets of endpoints one after another.

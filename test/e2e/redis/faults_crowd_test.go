@@ -2,17 +2,21 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
@@ -32,46 +36,83 @@ func amidChurn(ctx context.Context, s *subject, n int) (end func() error, err er
 	}, nil
 }
 
-// crowd is how many objects others make in one run. kube-controller-manager sends 20 requests a second for the endpoints of all
-// Services, so it is behind by up to 15 s for each Service that such an object has.
-const crowd = 300
-
-// amidServices has others make Services during the fault, faster than kube-controller-manager writes their endpoints.
-func amidServices(ctx context.Context, _ *subject, _ int) (end func() error, err error) {
-	return makeCrowd(ctx, func(namespace string, n int) client.Object {
-		return &corev1.Service{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint("crowd-", n)},
-			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "crowd"}, Ports: []corev1.ServicePort{{Port: 80}}},
-		}
-	})
+// amongNewMemcacheds has the same operator make the children of ever more objects, faster than kube-controller-manager follows.
+func amongNewMemcacheds(_ context.Context, c *crowd) writeFunc {
+	c.kinds = []client.Object{&cachev1alpha1.Memcached{}}
+	return func(ctx context.Context, n int) error { return create(ctx, c.memcached(n)) }
 }
 
-// amidMemcacheds has the same operator make the children of other objects during the fault. Their pods find no node.
-func amidMemcacheds(ctx context.Context, _ *subject, _ int) (end func() error, err error) {
-	return makeCrowd(ctx, func(namespace string, n int) client.Object {
-		return builders.Memcached(fmt.Sprint("crowd-", n)).In(namespace).With(func(s *cachev1alpha1.MemcachedSpec) {
-			s.NodeSelector = map[string]string{"example.com/crowd": "none"}
-		}).Build()
-	})
+// amongMemcacheds that rest: the operator and Kubernetes' controllers hold them in memory, and have nothing to do for them.
+func amongMemcacheds(ctx context.Context, c *crowd) writeFunc {
+	GinkgoHelper()
+	c.kinds = []client.Object{&cachev1alpha1.Memcached{}}
+	c.make(ctx, func(n int) []client.Object { return []client.Object{c.memcached(n)} })
+	c.untilAll(ctx, c.readyMemcacheds)
+	return nil
 }
 
-// makeCrowd makes a crowd of objects in a namespace of their own. It returns once half of them are made; end waits for the others, and
-// deletes all.
-func makeCrowd(ctx context.Context, newObject func(namespace string, n int) client.Object) (end func() error, err error) {
-	namespace := newNamespace(ctx).Name
-	half, ended := make(chan error, 2), make(chan error, 1)
-	go func() {
-		var err error
-		for n := 0; n < crowd && err == nil; n++ {
-			if n == crowd/2 {
-				half <- nil
-			}
-			err = k8s.Create(ctx, newObject(namespace, n))
+// amongRollouts rolls all Deployments of others, one after the other and over again, so that the endpoints of their Services change
+// all the time. The operator has nothing to do with them.
+func amongRollouts(ctx context.Context, c *crowd) writeFunc {
+	GinkgoHelper()
+	c.kinds = []client.Object{&appsv1.Deployment{}}
+	c.make(ctx, c.deploymentWithService)
+	c.untilAll(ctx, c.availableDeployments)
+	return func(ctx context.Context, n int) error {
+		roll := client.RawPatch(types.MergePatchType, fmt.Appendf(nil,
+			`{"spec":{"template":{"metadata":{"annotations":{"example.com/rolled":"%d"}}}}}`, n))
+		return k8s.Patch(ctx, &appsv1.Deployment{ObjectMeta: c.nameOf(n % c.objects)}, roll)
+	}
+}
+
+func (c *crowd) nameOf(n int) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: c.namespace, Name: fmt.Sprintf("crowd-%05d", n)}
+}
+
+// memcached of one pod.
+func (c *crowd) memcached(n int) client.Object {
+	return builders.Memcached(c.nameOf(n).Name).In(c.namespace).Size(1).
+		With(func(s *cachev1alpha1.MemcachedSpec) { c.node.Place(&s.Scheduling) }).Build()
+}
+
+// deploymentWithService of one pod. It keeps no more former ReplicaSets than it needs.
+func (c *crowd) deploymentWithService(n int) []client.Object {
+	var where commonv1.Scheduling
+	c.node.Place(&where)
+	name := c.nameOf(n)
+	labels := map[string]string{"app": name.Name}
+	return []client.Object{
+		&corev1.Service{ObjectMeta: name, Spec: corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80}}}},
+		&appsv1.Deployment{ObjectMeta: name, Spec: appsv1.DeploymentSpec{
+			Replicas: ptr.To[int32](1), RevisionHistoryLimit: ptr.To[int32](0),
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+				NodeSelector: where.NodeSelector, Tolerations: where.Tolerations,
+				Containers: []corev1.Container{{Name: "web", Image: "example.org/web:1"}}}},
+		}},
+	}
+}
+
+// readyMemcacheds counts them.
+func (c *crowd) readyMemcacheds(ctx context.Context) (ready int, err error) {
+	var all cachev1alpha1.MemcachedList
+	err = k8s.List(ctx, &all, client.InNamespace(c.namespace))
+	for i := range all.Items {
+		if meta.IsStatusConditionTrue(all.Items[i].Status.Conditions, commonv1.ConditionReady) {
+			ready++
 		}
-		half <- err
-		ended <- err
-	}()
-	end = sync.OnceValue(func() error { return errors.Join(<-ended, discard(context.WithoutCancel(ctx), namespace)) })
-	DeferCleanup(end)
-	return end, <-half
+	}
+	return ready, err
+}
+
+// availableDeployments counts those whose pod is ready.
+func (c *crowd) availableDeployments(ctx context.Context) (available int, err error) {
+	var all appsv1.DeploymentList
+	err = k8s.List(ctx, &all, client.InNamespace(c.namespace))
+	for i := range all.Items {
+		if all.Items[i].Status.AvailableReplicas > 0 {
+			available++
+		}
+	}
+	return available, err
 }

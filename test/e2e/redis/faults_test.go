@@ -38,7 +38,10 @@ type faultRow struct {
 	nodePort bool
 	// without are rights that the operator lacks from before the first run until after the last.
 	without *rights
-	// amid starts what others do during the fault; nil if they do nothing.
+	// among that many objects at least: what others do from before the first run until after the last; nil if they do nothing.
+	among   amongFunc
+	objects int
+	// amid starts what others do during each fault; nil if they do nothing.
 	amid   amidFunc
 	inject injectFunc
 }
@@ -67,10 +70,6 @@ var faultRows = []faultRow{
 		lasts: 4 * time.Second, inject: killWithoutControllerManager},
 	{name: "master killed (kill -9), the operator may not write endpoints", everywhere: true, runs: 0, long: 100, moves: true,
 		without: endpointWrites, inject: kill},
-	{name: "master killed (kill -9) while others make 300 Services", everywhere: true, runs: 0, long: 10, moves: true,
-		amid: amidServices, inject: kill},
-	{name: "master killed (kill -9) while others make 300 Memcacheds", everywhere: true, runs: 0, long: 10, moves: true,
-		amid: amidMemcacheds, inject: kill},
 	{name: "master's pod deleted by force", runs: 2, long: 20, moves: true, inject: remove(client.GracePeriodSeconds(0))},
 	{name: "master's pod deleted", runs: 2, long: 20, moves: true, planned: true, inject: remove()},
 	{name: "master's disk emptied", runs: 1, long: 10, storage: true, moves: true, inject: empty},
@@ -104,6 +103,10 @@ var faultRows = []faultRow{
 	{name: "scaled from 5 to 2, the master at ordinal 4", runs: 1, long: 5, moves: true, planned: true, own: true, size: 5, prepare: widen,
 		inject: shrink},
 	{name: "rolling restart", runs: 1, long: 5, moves: true, planned: true, inject: restart},
+	// These come last, since the garbage collector is busy for a while after each.
+	killAmong("master killed (kill -9) while others make %s Memcacheds", 3_000, amongNewMemcacheds),
+	killAmong("master killed (kill -9) while %s Deployments of others roll", 1_000, amongRollouts),
+	killAmong("master killed (kill -9) among %s Memcacheds", 10_000, amongMemcacheds),
 }
 
 func kill(_ context.Context, _ *subject, master corev1.Pod, _ int) (func() error, error) {

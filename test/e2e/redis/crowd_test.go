@@ -1,0 +1,246 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
+	"github.com/mainstay-operator/mainstay-operator/test/fakekube"
+)
+
+const (
+	// crowdWriters write at once, without a pause.
+	crowdWriters = 4
+	// crowdTime and timePerObject are what it may take to make a crowd, and to delete it. By default, each of Kubernetes' controllers
+	// sends 20 requests a second, and needs several for one object.
+	crowdTime, timePerObject = 10 * time.Minute, time.Second
+	// crowdPolling is rare, because each look lists all objects.
+	crowdPolling = 10 * time.Second
+	// headStart is the part of the objects that a crowd has made before the first fault: Kubernetes' controllers are behind by then.
+	headStart = 10
+	// hugeCrowd takes hours: from that many objects on, a row is run only if FOCUS names the number.
+	hugeCrowd = 10_000
+)
+
+// patience of others with a request that fails: some 25 s in all.
+var patience = wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 9}
+
+// crowd is what others do in a namespace of their own, from before the first fault of a row until after the last. Its pods run on a
+// node that is simulated: no machine has room for so many.
+type crowd struct {
+	objects   int // at least
+	namespace string
+	node      *fakekube.Node
+	// kinds of what it makes, to be deleted before the namespace.
+	kinds []client.Object
+	// written is how many of its writes have succeeded since the objects that come first were made; started, how many pods had started
+	// by then.
+	written atomic.Int64
+	started int
+	// writes is nil if the objects rest. stop ends the writing, and returns why others gave up; ended is closed when they write no more.
+	writes writeFunc
+	stop   func() error
+	ended  chan struct{}
+}
+
+// writeFunc is what others do again and again. n counts.
+type writeFunc func(ctx context.Context, n int) error
+
+// amongFunc makes what is there before the first fault, and returns what others do until after the last one: nil if they rest.
+type amongFunc func(ctx context.Context, c *crowd) writeFunc
+
+// killAmong is a row of kills among so many objects of others. Its name says how many.
+func killAmong(name string, objects int, among amongFunc) faultRow {
+	return faultRow{name: fmt.Sprintf(name, thousands(objects)), everywhere: true, long: 10, moves: true, objects: objects, among: among,
+		inject: kill}
+}
+
+// thousands are separated by a comma, as people write them.
+func thousands(n int) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
+
+// timeForCrowd is what it may take to make that many objects, or to delete them.
+func timeForCrowd(objects int) time.Duration {
+	if objects == 0 {
+		return 0
+	}
+	return crowdTime + time.Duration(objects)*timePerObject
+}
+
+// isOffered reports whether a row with a crowd is run: never in a short report, which has minutes, and one with a huge crowd only if
+// FOCUS names its number.
+func (f faultRow) isOffered(focus []string) bool {
+	if f.among == nil {
+		return true
+	}
+	number := thousands(f.objects)
+	return long && (f.objects < hugeCrowd || slices.ContainsFunc(focus, func(s string) bool { return strings.Contains(s, number) }))
+}
+
+// startCrowd returns once what must be there before the first fault is there. It is nil for a row without one.
+func startCrowd(ctx context.Context, f faultRow, s *subject) *crowd {
+	GinkgoHelper()
+	if f.among == nil {
+		return nil
+	}
+	config, _, err := cluster.Dial()
+	Expect(err).NotTo(HaveOccurred())
+	c := &crowd{objects: f.objects, namespace: createNamespace(ctx).Name, stop: func() error { return nil }}
+	running, end := context.WithCancel(context.WithoutCancel(ctx))
+	DeferCleanup(func(ctx context.Context) {
+		defer end() // the node's pods do not end without it
+		c.remove(ctx)
+	}, NodeTimeout(2*timeForCrowd(f.objects))) // others may have made more
+	c.node, err = fakekube.StartNode(running, config, k8s.Scheme(), c.namespace)
+	Expect(err).NotTo(HaveOccurred())
+	c.writes = f.among(ctx, c)
+	if c.writes == nil {
+		// Kubernetes' controllers write the endpoints of what is ready for a long time.
+		Eventually(s.endpoints.Still).WithContext(ctx).WithTimeout(timeForCrowd(f.objects)).Should(BeNumerically(">", stillness))
+		return c
+	}
+	c.write(running)
+	c.untilWritten(ctx, f.objects/headStart)
+	c.started = c.node.Started()
+	return c
+}
+
+// write until stop is called, or a request keeps failing.
+func (c *crowd) write(ctx context.Context) {
+	writing, enough := context.WithCancel(ctx)
+	c.ended = make(chan struct{})
+	var failed error
+	go func() {
+		defer close(c.ended)
+		failed = cluster.ForEach(writing, crowdWriters, math.MaxInt, func(n int) error {
+			if err := persistently(ctx, func(ctx context.Context) error { return c.writes(ctx, n) }); err != nil {
+				return err
+			}
+			c.written.Add(1)
+			return nil
+		})
+	}()
+	c.stop = func() error {
+		enough()
+		<-c.ended
+		return failed
+	}
+}
+
+// untilWritten waits until others have written that often.
+func (c *crowd) untilWritten(ctx context.Context, writes int) {
+	GinkgoHelper()
+	Eventually(func() (int64, error) { return c.written.Load(), c.continues() }).WithContext(ctx).WithTimeout(timeForCrowd(c.objects)).
+		Should(BeNumerically(">=", writes))
+}
+
+// continues is nil while others write. They write until stop is called, unless a request has kept failing.
+func (c *crowd) continues() error {
+	select {
+	case <-c.ended:
+		return StopTrying("others gave up").Wrap(c.stop())
+	default:
+		return nil
+	}
+}
+
+// make all objects, before the first fault.
+func (c *crowd) make(ctx context.Context, newObjects func(n int) []client.Object) {
+	GinkgoHelper()
+	Expect(cluster.ForEach(ctx, crowdWriters, c.objects, func(n int) error {
+		return persistently(ctx, func(ctx context.Context) error { return create(ctx, newObjects(n)...) })
+	})).To(Succeed())
+}
+
+// untilAll waits until that many objects are counted.
+func (c *crowd) untilAll(ctx context.Context, count func(context.Context) (int, error)) {
+	GinkgoHelper()
+	Eventually(count).WithContext(ctx).WithTimeout(timeForCrowd(c.objects)).WithPolling(crowdPolling).Should(BeNumerically(">=", c.objects))
+}
+
+// writesSoFar are those of others that have succeeded.
+func (c *crowd) writesSoFar() int64 {
+	if c == nil {
+		return 0
+	}
+	return c.written.Load()
+}
+
+// isBusy reports whether others write.
+func (c *crowd) isBusy() bool { return c != nil && c.writes != nil }
+
+// hasProceeded is nil when others have written more than that and still do, or rest.
+func (c *crowd) hasProceeded(before int64) error {
+	if !c.isBusy() {
+		return nil
+	}
+	if c.written.Load() == before {
+		return errors.Join(c.continues(),
+			errors.New("others wrote nothing between the fault and its end, so the row does not show what its name says"))
+	}
+	return c.continues()
+}
+
+// end the writing after the last fault, once there are as many objects as the row says.
+func (c *crowd) end(ctx context.Context) {
+	GinkgoHelper()
+	if !c.isBusy() {
+		return
+	}
+	pods := c.node.Started() - c.started
+	Expect(pods).To(BeNumerically(">", 0), "no pod of others started between the first fault and the last, "+
+		"so Kubernetes' controllers did not do what others wrote")
+	c.untilWritten(ctx, c.objects)
+	Expect(c.stop()).To(Succeed(), "others gave up")
+	AddReportEntry("what others did meanwhile", fmt.Sprintf("%d writes; %d pods started between the first fault and the last",
+		c.written.Load(), pods))
+}
+
+// remove all of it. The garbage collector and the operator have less to do when the objects go before the namespace.
+func (c *crowd) remove(ctx context.Context) {
+	GinkgoHelper()
+	errs := []error{c.stop()}
+	for _, kind := range c.kinds {
+		// The API server ends a request that takes a minute. What it has deleted until then is gone.
+		errs = append(errs, persistently(ctx, func(ctx context.Context) error {
+			return k8s.DeleteAllOf(ctx, kind, client.InNamespace(c.namespace))
+		}))
+	}
+	errs = append(errs, cluster.DeleteNamespaces(ctx, k8s, 2*timeForCrowd(c.objects), c.namespace))
+	if c.node != nil {
+		errs = append(errs, c.node.Remove(ctx))
+	}
+	Expect(errors.Join(errs...)).To(Succeed())
+}
+
+// create objects. One that an earlier try has created, whose reply was lost, is no failure.
+func create(ctx context.Context, objects ...client.Object) error {
+	for _, obj := range objects {
+		if err := k8s.Create(ctx, obj); client.IgnoreAlreadyExists(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// persistently repeats a request that fails, since one that fails is no reason to end the row. It gives up on one that keeps failing.
+func persistently(ctx context.Context, request func(context.Context) error) error {
+	var last error
+	if err := wait.ExponentialBackoffWithContext(ctx, patience, func(ctx context.Context) (bool, error) {
+		last = request(ctx)
+		return last == nil, nil
+	}); err != nil {
+		return errors.Join(err, last)
+	}
+	return nil
+}
