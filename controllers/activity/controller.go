@@ -232,10 +232,5 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	return ctrl.NewControllerManagedBy(mgr).
-		For(&egov1.Activity{}).
-		Watches(&corev1.Pod{}, converge.EnqueueForInstance(appName)).
-		WatchesRawSource(users).
-		WithOptions(r.Options(&egov1.Activity{})).
-		Complete(r)
+	return r.SetUpController(mgr, &egov1.Activity{}, appName, r.Options(&egov1.Activity{}), r, users)
 }

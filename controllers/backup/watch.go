@@ -3,7 +3,6 @@ package backup
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,8 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 // SetupWithManager watches the objects, their pods, and what they back up.
@@ -22,12 +20,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		r.Kind.forget(key)
 		return nil
 	}
-	return ctrl.NewControllerManagedBy(mgr).
-		For(r.Kind.newObject()).
-		Watches(&corev1.Pod{}, converge.EnqueueForInstance(r.Kind.appName)).
-		Watches(r.Kind.newSource(), handler.EnqueueRequestsFromMapFunc(r.backupsOf)).
-		WithOptions(r.Options(r.Kind.newObject().(Object))).
-		Complete(r)
+	object := r.Kind.newObject().(Object)
+	sources := ctrlsource.Kind(mgr.GetCache(), r.Kind.newSource(), handler.EnqueueRequestsFromMapFunc(r.backupsOf))
+	return r.SetUpController(mgr, object, r.Kind.appName, r.Options(object), r, sources)
 }
 
 // backupsOf returns the objects that wait for that source.

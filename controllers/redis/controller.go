@@ -102,17 +102,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	b := ctrl.NewControllerManagedBy(mgr).For(&cachev1alpha1.Redis{}).
-		Watches(&corev1.Pod{}, converge.EnqueueForInstance(config.AppName)).
-		Watches(&corev1.Pod{}, converge.EnqueueForInstance(children.RestoreAppName)).
-		Watches(&corev1.PersistentVolumeClaim{}, converge.EnqueueForInstance(config.AppName)).
-		WatchesRawSource(secrets).
-		WatchesRawSource(source.Func(r.watching.NoteLeading)).
-		WatchesRawSource(source.Channel(r.watching.Wakeups, &handler.EnqueueRequestForObject{}))
-	for _, child := range Owned {
-		b.Owns(converge.AsCached(child))
-	}
-	return b.WithOptions(r.ProbingOptions(&cachev1alpha1.Redis{})).Complete(r)
+	return r.SetUpController(mgr, &cachev1alpha1.Redis{}, config.AppName, r.ProbingOptions(&cachev1alpha1.Redis{}), r, secrets,
+		source.Kind[ctrlclient.Object](mgr.GetCache(), &corev1.Pod{}, converge.EnqueueForInstance(children.RestoreAppName)),
+		source.Kind[ctrlclient.Object](mgr.GetCache(), &corev1.PersistentVolumeClaim{}, converge.EnqueueForInstance(config.AppName)),
+		source.Func(r.watching.NoteLeading),
+		source.Channel(r.watching.Wakeups, &handler.EnqueueRequestForObject{}))
 }
 
 // secretNames returns the names of the user's Secrets that an object refers to.
