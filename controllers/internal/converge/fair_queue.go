@@ -29,8 +29,8 @@ const (
 //   - A namespace has fewer workers than are free: dynamic thresholds, as switches divide a buffer between their
 //     ports, https://doi.org/10.1109/90.664262. One that wants all has half of them; k that do have 1/(k+1) each;
 //     and as much is always left for the others.
-//   - Of the namespaces that wait, the one with the fewest workers is next, and among equals the one that was
-//     served, or came, longest ago.
+//   - Of the namespaces that wait, the one with the fewest workers is next, and among equals one with an object of
+//     ordinary priority, and then the one that was served, or came, longest ago; see lowPriorityTurns.
 //   - The objects that the StuckRegister names are last: one at a time gets a worker, when no other object can have it.
 //
 // No object is served faster than objectRate, so that one that never comes to rest does not use up the processor and
@@ -185,6 +185,7 @@ func (f *fairQueue) waits(object reconcile.Request, priority int) bool {
 		f.arrivals++
 		t.priority, t.arrival = priority, f.arrivals
 		t.of.waiting.move(t)
+		f.moveTenant(t.of)
 	}
 	return true
 }

@@ -112,6 +112,64 @@ func TestFreeWorkersGoRound(t *testing.T) {
 	}
 }
 
+// enqueueEach enqueues one object of each namespace.
+func (t *testQueue) enqueueEach(priority int, namespaces ...string) {
+	for _, namespace := range namespaces {
+		t.added++
+		t.enqueue(newRequest(namespace, fmt.Sprint(t.added)), priority)
+	}
+}
+
+func TestWhichNamespaceIsNext(t *testing.T) {
+	const low, ordinary = -100, 0
+	for _, c := range []struct {
+		reason string
+		come   func(h *testQueue)
+		want   string
+	}{
+		{"one with ordinary work is before those that have low work only", func(h *testQueue) {
+			h.enqueueEach(low, "a", "b", "c")
+			h.enqueueEach(ordinary, "d")
+		}, "d a b c"},
+		{"low work of its own does not hold it up", func(h *testQueue) {
+			h.enqueueEach(low, "a", "b", "c")
+			h.enqueueEach(ordinary, "c")
+		}, "c a b c"},
+		{"one whose object is raised moves to the front", func(h *testQueue) {
+			h.enqueueEach(low, "a", "b", "c", "d")
+			h.Add(newRequest("d", "4"))
+		}, "d a b c"},
+		{"one that has a worker is after one that has none, also if that has low work only", func(h *testQueue) {
+			h.enqueueEach(ordinary, "a", "a", "a")
+			h.enqueueEach(low, "b")
+		}, "a b a a"},
+		{"those with ordinary work take turns", func(h *testQueue) {
+			h.enqueueEach(ordinary, "a", "a", "b", "b", "c", "c")
+		}, "a b c a b c"},
+		{"those with low work take turns", func(h *testQueue) {
+			h.enqueueEach(low, "a", "a", "b", "b", "c", "c")
+		}, "a b c a b c"},
+		{"low work waits for all turns of a start", func(h *testQueue) {
+			h.enqueueEach(low, "a")
+			h.turnsTaken += lowPriorityTurns - 2 // of others
+			h.enqueueEach(ordinary, "b")
+		}, "b a"},
+		{"low work does not wait for ever while others never rest", func(h *testQueue) {
+			h.enqueueEach(low, "a")
+			h.turnsTaken += lowPriorityTurns
+			h.enqueueEach(ordinary, "b")
+		}, "a b"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			h := newTestQueue(t, 16)
+			c.come(h)
+			if got := namespacesOf(h.assignAll()); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestWithinANamespaceUrgentObjectsAreFirst(t *testing.T) {
 	h := newTestQueue(t, 8)
 	for _, added := range []struct {
