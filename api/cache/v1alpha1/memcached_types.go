@@ -263,6 +263,9 @@ func (m *Memcached) UnmarshalJSON(data []byte) error {
 // GetConditions gives the place where the conditions live.
 func (m *Memcached) GetConditions() *[]metav1.Condition { return &m.Status.Conditions }
 
+// GetObservedGeneration returns the generation that the status speaks of; 0 before the first pass.
+func (m *Memcached) GetObservedGeneration() int64 { return m.Status.ObservedGeneration }
+
 // SetObservedGeneration notes the generation that the status speaks of.
 func (m *Memcached) SetObservedGeneration(generation int64) { m.Status.ObservedGeneration = generation }
 

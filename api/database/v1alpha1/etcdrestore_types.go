@@ -95,6 +95,9 @@ func (e *EtcdRestore) UnmarshalJSON(data []byte) error {
 // GetConditions gives the place where the conditions live.
 func (e *EtcdRestore) GetConditions() *[]metav1.Condition { return &e.Status.Conditions }
 
+// GetObservedGeneration returns the generation that the status speaks of; 0 before the first pass.
+func (e *EtcdRestore) GetObservedGeneration() int64 { return e.Status.ObservedGeneration }
+
 // SetObservedGeneration notes the generation that the status speaks of.
 func (e *EtcdRestore) SetObservedGeneration(generation int64) {
 	e.Status.ObservedGeneration = generation

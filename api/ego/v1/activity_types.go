@@ -265,6 +265,9 @@ func (a *Activity) UnmarshalJSON(data []byte) error {
 // GetConditions gives the place where the conditions live.
 func (a *Activity) GetConditions() *[]metav1.Condition { return &a.Status.Conditions }
 
+// GetObservedGeneration returns the generation that the status speaks of; 0 before the first pass.
+func (a *Activity) GetObservedGeneration() int64 { return a.Status.ObservedGeneration }
+
 // SetObservedGeneration notes the generation that the status speaks of.
 func (a *Activity) SetObservedGeneration(generation int64) { a.Status.ObservedGeneration = generation }
 

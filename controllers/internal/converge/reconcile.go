@@ -23,6 +23,8 @@ type Object interface {
 	client.Object
 	// GetConditions returns where the conditions live.
 	GetConditions() *[]metav1.Condition
+	// GetObservedGeneration returns the generation that the status speaks of; 0 before the first pass.
+	GetObservedGeneration() int64
 	// SetObservedGeneration notes the generation that the status speaks of.
 	SetObservedGeneration(generation int64)
 	// GetUnreadable returns the fields that could not be read, and why; mostly "".

@@ -17,12 +17,14 @@ type owner struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 	conditions        []metav1.Condition
+	Observed          int64 `json:"-"`
 }
 
 func (o *owner) DeepCopyObject() runtime.Object {
-	return &owner{TypeMeta: o.TypeMeta, ObjectMeta: *o.DeepCopy()}
+	return &owner{TypeMeta: o.TypeMeta, ObjectMeta: *o.DeepCopy(), Observed: o.Observed}
 }
 func (o *owner) GetConditions() *[]metav1.Condition { return &o.conditions }
+func (o *owner) GetObservedGeneration() int64       { return o.Observed }
 func (*owner) SetObservedGeneration(int64)          {}
 func (*owner) GetUnreadable() string                { return "" }
 
