@@ -3,8 +3,8 @@ package mutants
 import "slices"
 
 // planted are the mutants, by the rule that they break.
-var planted = slices.Concat(candidates, verdicts, records, volumes, acts, changes, servers, observations, elections, backups, memberships,
-	clients, maintenance)
+var planted = slices.Concat(candidates, verdicts, records, volumes, acts, changes, servers, observations, elections, starts, backups,
+	memberships, clients, maintenance)
 
 // Who becomes master after one that is dead.
 var candidates = []mutant{
@@ -359,4 +359,26 @@ var elections = []mutant{
 	{"a pause that OLM may not see starts another hour", "../upgradeable/stretch.go",
 		"now.Sub(s.open) >= minOpen", "now.Sub(s.open) > 0",
 		"TestAStretchFollowsAnother"},
+}
+
+// starts break what a new leader reconciles first.
+var starts = []mutant{
+	{"what was edited without a leader waits for all that exists", "../internal/converge/unobserved.go",
+		"seen.IsInInitialList = false", "",
+		"TestPriorityOfAnEventOfAnObject/an unobserved one in the initial list does not"},
+	{"whatever has a status is observed", "../internal/converge/unobserved.go",
+		"object.GetObservedGeneration() < object.GetGeneration()", "object.GetObservedGeneration() == 0",
+		"TestWhichObjectIsUnobserved/its spec was edited"},
+	{"the kinds do not look for what is unobserved", "../internal/converge/controller.go",
+		"Watches(object, &enqueueUnobservedFirst{}).", "Watches(object, &handler.EnqueueRequestForObject{}).",
+		"TestANewLeaderReconcilesFirstWhatWasEdited"},
+	{"an edit is first in its own namespace alone", "../internal/converge/tenant.go",
+		"return t.lastTurn + lowPriorityTurns", "return t.lastTurn",
+		"TestWhichNamespaceIsNext/one with ordinary work is before those that have low work only"},
+	{"an object is raised, and its namespace is not", "../internal/converge/fair_queue.go",
+		"t.of.waiting.move(t) f.moveTenant(t.of)", "t.of.waiting.move(t)",
+		"TestWhichNamespaceIsNext/one whose object is raised moves to the front"},
+	{"low work waits for ever while others never rest", "../internal/converge/tenant.go",
+		"return t.lastTurn + lowPriorityTurns", "return t.lastTurn + 1<<40",
+		"TestWhichNamespaceIsNext/low work does not wait for ever while others never rest"},
 }
