@@ -29,8 +29,10 @@ const (
 //   - A namespace has fewer workers than are free: dynamic thresholds, as switches divide a buffer between their
 //     ports, https://doi.org/10.1109/90.664262. One that wants all has half of them; k that do have 1/(k+1) each;
 //     and as much is always left for the others.
-//   - Of the namespaces that wait, the one with the fewest workers is next, and among equals one with an object of
-//     ordinary priority, and then the one that was served, or came, longest ago; see lowPriorityTurns.
+//   - Of the namespaces that wait, the one with the fewest workers is next. Among equals, those with an object of ordinary
+//     priority and those with objects of low priority alone take turns: an edit does not wait for all that exists when a
+//     leader starts, and what exists does not wait for ever. Of each sort, the one that was served, or came, longest ago is
+//     next.
 //   - The objects that the StuckRegister names are last: one at a time gets a worker, when no other object can have it.
 //
 // No object is served faster than objectRate, so that one that never comes to rest does not use up the processor and
@@ -50,7 +52,9 @@ type fairQueue struct {
 	changed     *sync.Cond
 	freeWorkers int                             // workers that no object has
 	tenants     map[string]*tenant              // by namespace: with workers, or waiting for some
-	waiting     orderedHeap[*tenant]            // those of tenants that wait
+	waiting     orderedHeap[*tenant]            // those of tenants that wait for an object of ordinary priority
+	waitingLow  orderedHeap[*tenant]            // those that wait for objects of low priority alone
+	lowIsNext   bool                            // the last turn was of ordinary priority
 	stuckTenant *tenant                         // of the objects that the StuckRegister names; in neither of the two
 	turns       map[reconcile.Request]*turn     // the objects that wait or have a worker
 	waitingLen  int                             // how many of turns wait
@@ -76,7 +80,8 @@ func newFairQueueOver(below priorityqueue.PriorityQueue[reconcile.Request], work
 	clock clock.PassiveClock) *fairQueue {
 	q := &fairQueue{
 		PriorityQueue: below, clock: clock, stuck: stuck, freeWorkers: workers,
-		tenants: map[string]*tenant{}, waiting: orderedHeap[*tenant]{before: (*tenant).before}, stuckTenant: newTenant(),
+		tenants: map[string]*tenant{}, stuckTenant: newTenant(),
+		waiting: orderedHeap[*tenant]{before: (*tenant).before}, waitingLow: orderedHeap[*tenant]{before: (*tenant).before},
 		turns: map[reconcile.Request]*turn{}, nextAllowed: map[reconcile.Request]time.Time{},
 	}
 	q.changed = sync.NewCond(&q.mu)
@@ -137,14 +142,22 @@ func (f *fairQueue) tenantOf(namespace string) *tenant {
 
 // moveTenant puts a tenant that has changed to its place among those that wait, if it does.
 func (f *fairQueue) moveTenant(t *tenant) {
-	switch waits := t.waiting.Len() > 0; {
-	case t == f.stuckTenant:
-	case waits && f.waiting.contains(t):
-		f.waiting.move(t)
-	case waits:
-		f.waiting.add(t)
-	case f.waiting.contains(t):
-		f.waiting.remove(t)
+	if t == f.stuckTenant {
+		return
+	}
+	var among *orderedHeap[*tenant]
+	switch {
+	case t.waiting.Len() == 0:
+	case t.hasLowWorkOnly():
+		among = &f.waitingLow
+	default:
+		among = &f.waiting
+	}
+	if t.waitsAmong != nil {
+		t.waitsAmong.remove(t)
+	}
+	if t.waitsAmong = among; among != nil {
+		among.add(t)
 	}
 }
 
@@ -218,10 +231,8 @@ func (f *fairQueue) Get() (reconcile.Request, bool) {
 // nextTenant returns the tenant to be given a worker, nil for none. Of those that wait, the first has the fewest
 // workers: if it has too many, all others do.
 func (f *fairQueue) nextTenant() *tenant {
-	if f.waiting.Len() > 0 {
-		if first := f.waiting.first(); first.busyWorkers < f.freeWorkers {
-			return first
-		}
+	if first := f.firstTenant(); first != nil && first.busyWorkers < f.freeWorkers {
+		return first
 	}
 	if last := f.stuckTenant; last.waiting.Len() > 0 && last.busyWorkers == 0 && f.freeWorkers > 0 {
 		return last
@@ -229,8 +240,26 @@ func (f *fairQueue) nextTenant() *tenant {
 	return nil
 }
 
+// firstTenant returns the first of all tenants that wait, nil for none.
+func (f *fairQueue) firstTenant() *tenant {
+	switch {
+	case f.waiting.Len() == 0 && f.waitingLow.Len() == 0:
+		return nil
+	case f.waiting.Len() == 0:
+		return f.waitingLow.first()
+	case f.waitingLow.Len() == 0:
+		return f.waiting.first()
+	}
+	ordinary, low := f.waiting.first(), f.waitingLow.first()
+	if low.busyWorkers < ordinary.busyWorkers || low.busyWorkers == ordinary.busyWorkers && f.lowIsNext {
+		return low
+	}
+	return ordinary
+}
+
 func (f *fairQueue) assignWorker(t *turn) {
 	now := f.clock.Now()
+	f.lowIsNext = t.priority >= 0
 	f.freeWorkers--
 	f.waitingLen--
 	f.turnsTaken++

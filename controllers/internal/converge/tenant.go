@@ -2,17 +2,12 @@ package converge
 
 import "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-// lowPriorityTurns is how many turns later a tenant is served if only objects of low priority wait in it. In a leader that
-// starts, these are all objects that exist, and they take two turns each if each has a namespace of its own; so the
-// figure is for 50,000 namespaces. It is not without end, since an object of low priority keeps that when it is due again,
-// and namespaces that never come to rest must not hold it up for ever: at some 700 passes per second they do for 2.5 minutes.
-const lowPriorityTurns = 100_000
-
 // tenant is a namespace that wants workers.
 type tenant struct {
 	busyWorkers int // workers that its objects have
 	lastTurn    int // number of the turn at which it was last served, or came
 	waiting     orderedHeap[*turn]
+	waitsAmong  *orderedHeap[*tenant] // the tenants that it waits among; nil if it does not wait
 	heapIndex   int
 }
 
@@ -24,17 +19,11 @@ func (t *tenant) before(other *tenant) bool {
 	if t.busyWorkers != other.busyWorkers {
 		return t.busyWorkers < other.busyWorkers
 	}
-	return t.rank() < other.rank()
+	return t.lastTurn < other.lastTurn
 }
 
-// rank orders the tenants that wait and have equally many workers. It depends on the tenant alone, so that the order of two
-// of them stays the same while neither changes.
-func (t *tenant) rank() int {
-	if t.waiting.first().priority < 0 {
-		return t.lastTurn + lowPriorityTurns
-	}
-	return t.lastTurn
-}
+// hasLowWorkOnly reports whether all objects that wait in it have low priority, as what exists when a leader starts has.
+func (t *tenant) hasLowWorkOnly() bool { return t.waiting.first().priority < 0 }
 
 // turn is an object that waits to be reconciled or has a worker.
 type turn struct {
