@@ -130,7 +130,7 @@ e2e: cluster-up deploy $(BIN)/versitygw ## Run the end-to-end tests on real pods
 	$(call E2E)
 	$(call E2E,--label-filter=away)
 
-# It takes hours to make and to delete 10,000 objects.
+# Making and deleting 10,000 objects takes most of an hour.
 failover-report: cluster-up deploy ## Break Redis in most ways, with LONG=1 in all but FOCUS='10,000', and report what users notice (LONG=1 REPORT=file FOCUS=rows).
 	LONG=$(LONG) REPORT=$(abspath $(REPORT)) \
 	  go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(if $(LONG),1 --timeout=12h,3 --timeout=20m) --ldflags=-w -v --no-color $(if $(FOCUS),--focus "$(FOCUS)") ./test/e2e/redis
