@@ -83,12 +83,12 @@ func enableControllers(dir string) {
 	}
 }
 
-// podsWeight is how many threads outside all pods weigh as much as the pods together do. Without it they weigh as much as a single
-// thread, and wait for the control plane and the tests that run next to them.
+// podsWeight is the weight of all pods together, in threads outside of them. By default the pods weigh as much as a single thread, and
+// wait for the control plane and for the tests next to them.
 const podsWeight = 8
 
-// preferPods gives a cgroup that weight, by the defaults of a single thread: 1024 shares in version 1, a weight of 100 in version 2
-// (cgroups(7)). Where the kernel weighs no processors, the file is not there, and the pods run all the same.
+// preferPods gives a cgroup that weight. A thread's is 1024 cpu.shares in version 1, and a cpu.weight of 100 in version 2 (cgroups(7)).
+// Where a kernel has neither file or refuses the weight, the pods run all the same, only slower.
 func preferPods(dir string) {
 	for file, single := range map[string]int{"cpu.shares": 1024, "cpu.weight": 100} {
 		if path := filepath.Join(dir, file); firstExisting(path) != "" {

@@ -20,7 +20,7 @@ func TestPodsWeighAsMuchAsEightThreads(t *testing.T) {
 	}
 }
 
-func TestACgroupThatWeighsNoProcessorsStaysAsItIs(t *testing.T) {
+func TestACgroupWithoutWeightsIsLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	preferPods(dir)
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {

@@ -14,11 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// gonePolling is how often DeleteNamespaces looks.
-const gonePolling = 500 * time.Millisecond
+// pollInterval is how often DeleteNamespaces checks.
+const pollInterval = 500 * time.Millisecond
 
-// ForEach calls do with 0 to n-1, that many workers at once, until one call fails or ctx ends. It returns when no call runs any more,
-// with what failed. That ctx has ended is no failure.
+// ForEach calls do once for each number from 0 to n-1, in that many workers, until a call fails or ctx ends. It waits for the calls that
+// run, and returns their errors. The end of ctx is not an error.
 func ForEach(ctx context.Context, workers, n int, do func(i int) error) error {
 	starting, stop := context.WithCancel(ctx)
 	defer stop()
@@ -53,15 +53,15 @@ func DeleteNamespaces(ctx context.Context, c client.Client, within time.Duration
 		return err
 	}
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, gonePolling, within, true, func(ctx context.Context) (bool, error) {
-		last = gone(ctx, c, names)
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, within, true, func(ctx context.Context) (bool, error) {
+		last = checkGone(ctx, c, names)
 		return last == nil, nil
 	})
 	return errors.Join(err, last)
 }
 
-// gone is nil when none of the namespaces exists.
-func gone(ctx context.Context, c client.Client, names []string) error {
+// checkGone returns an error while one of the namespaces exists.
+func checkGone(ctx context.Context, c client.Client, names []string) error {
 	for _, name := range names {
 		var namespace corev1.Namespace
 		err := c.Get(ctx, client.ObjectKey{Name: name}, &namespace)

@@ -92,7 +92,7 @@ func (n *Node) Place(pods *commonv1.Scheduling) {
 	pods.Tolerations = []corev1.Toleration{{Key: corev1.LabelHostname, Operator: corev1.TolerationOpExists}}
 }
 
-// Started returns how many pods have started there so far.
+// Started returns how many pods the node has started.
 func (n *Node) Started() int { return int(n.addresses.Load()) }
 
 // register creates the node, and says that it is ready.

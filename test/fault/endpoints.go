@@ -22,7 +22,7 @@ type Endpoints struct {
 	service types.NamespacedName
 	mu      sync.Mutex
 	moved   time.Time // when an endpoint of any Service last changed
-	own     time.Time // when one of this Service did
+	own     time.Time // when an endpoint of this Service last changed
 	slices  map[types.UID][]string
 	seen    []string
 	crowded []string
@@ -104,8 +104,8 @@ func (e *Endpoints) Still() time.Duration {
 	return time.Since(e.moved)
 }
 
-// OwnStill is how long no endpoint of the Service has changed, whatever others do.
-func (e *Endpoints) OwnStill() time.Duration {
+// ServiceStill is how long no endpoint of this Service has changed.
+func (e *Endpoints) ServiceStill() time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return time.Since(e.own)

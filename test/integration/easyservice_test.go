@@ -26,12 +26,12 @@ import (
 )
 
 var _ = register(kind{
-	name:         "EasyService",
-	sampleFile:   "app_v1_easyservice.yaml",
-	scaled:       true,
-	level:        "baseline",
-	statusWrites: 6,
-	sample:       func() client.Object { return fullEasyService() },
+	name:            "EasyService",
+	sampleFile:      "app_v1_easyservice.yaml",
+	scaled:          true,
+	level:           "baseline",
+	maxStatusWrites: 6,
+	sample:          func() client.Object { return fullEasyService() },
 	edit: func(obj client.Object) {
 		obj.(*appv1.EasyService).Spec = builders.EasyService("").Size(2).Ports(appv1.Port{Name: "http", Port: 8080}).Build().Spec
 	},

@@ -22,10 +22,10 @@ import (
 
 // Its pods have no servers here, so it comes to rest before its members meet, and its size cannot change: e2e does that.
 var _ = register(kind{
-	name:         "EtcdCluster",
-	sampleFile:   "database_v1alpha1_etcdcluster.yaml",
-	statusWrites: 6,
-	sample:       func() client.Object { return fullEtcdCluster() },
+	name:            "EtcdCluster",
+	sampleFile:      "database_v1alpha1_etcdcluster.yaml",
+	maxStatusWrites: 6,
+	sample:          func() client.Object { return fullEtcdCluster() },
 	edit: func(obj client.Object) {
 		obj.(*databasev1alpha1.EtcdCluster).Spec = builders.EtcdCluster("").Size(1).Version("3.6").Storage("1Gi").Auth("chosen").TLS("chosen",
 			databasev1alpha1.EtcdClientAuthRequired).With(func(s *databasev1alpha1.EtcdClusterSpec) {

@@ -34,9 +34,9 @@ type kind struct {
 	prerequisite func(namespace string) client.Object
 	// asks is the identity of the one call by which each process reads it.
 	asks string
-	// statusWrites are how many writes of its status a new object may take until it has come to rest. It is two more than any of 100
-	// runs took on two busy cores: how many changes of the children a write covers depends on when they are seen.
-	statusWrites int
+	// maxStatusWrites is how often the operator may write the status of a new object until it is at rest. How often it does varies,
+	// since one write covers all changes of children that were seen by then: in 100 runs on two busy cores it was two less at most.
+	maxStatusWrites int
 	// paused sets spec.paused; nil when the kind has none.
 	paused func(client.Object, bool)
 	// sampleFile is the file of config/samples, whose objects must converge too.

@@ -19,11 +19,11 @@ import (
 )
 
 var _ = register(kind{
-	name:         "Memcached",
-	sampleFile:   "cache_v1alpha1_memcached.yaml",
-	scaled:       true,
-	statusWrites: 7,
-	sample:       func() client.Object { return fullMemcached() },
+	name:            "Memcached",
+	sampleFile:      "cache_v1alpha1_memcached.yaml",
+	scaled:          true,
+	maxStatusWrites: 7,
+	sample:          func() client.Object { return fullMemcached() },
 	edit: func(obj client.Object) {
 		obj.(*cachev1alpha1.Memcached).Spec = builders.Memcached("").Size(1).Image("example.org/memcached:other").Memory("96Mi").Build().Spec
 	},

@@ -44,7 +44,7 @@ var _ = Describe("Quiet:", func() {
 			Expect(versions(ctx, namespace)).To(Equal(at))
 		})
 
-	forEachKind("writes each child once and the status no more often than its budget to create one", func(ctx SpecContext, k kind) {
+	forEachKind("writes each child once, and the status at most maxStatusWrites times, to create one", func(ctx SpecContext, k kind) {
 		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		k.create(ctx, namespace)
@@ -55,7 +55,7 @@ var _ = Describe("Quiet:", func() {
 		for id, times := range calls {
 			most := 1
 			if strings.Contains(id, "/status") {
-				most = k.statusWrites
+				most = k.maxStatusWrites
 			}
 			Expect(times).To(BeNumerically("<=", most), "%s in %v", id, calls)
 		}

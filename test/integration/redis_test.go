@@ -25,12 +25,12 @@ import (
 
 // Its pods have no servers here, so it comes to rest before its first master.
 var _ = register(kind{
-	name:         "Redis",
-	sampleFile:   "cache_v1alpha1_redis.yaml",
-	scaled:       true,
-	smallest:     1,
-	statusWrites: 7,
-	sample:       func() client.Object { return fullRedis() },
+	name:            "Redis",
+	sampleFile:      "cache_v1alpha1_redis.yaml",
+	scaled:          true,
+	smallest:        1,
+	maxStatusWrites: 7,
+	sample:          func() client.Object { return fullRedis() },
 	edit: func(obj client.Object) {
 		obj.(*cachev1alpha1.Redis).Spec = builders.Redis("").Valkey().TLS("chosen",
 			cachev1alpha1.RedisClientAuthRequired).Size(2).Image("example.org/redis:other").Storage("1Gi").

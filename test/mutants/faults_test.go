@@ -3,7 +3,7 @@ package mutants
 import "slices"
 
 // planted are the mutants, by the rule that they break.
-var planted = slices.Concat(candidates, verdicts, records, volumes, acts, changes, servers, observations, elections, starts, backups,
+var planted = slices.Concat(candidates, verdicts, records, volumes, acts, changes, servers, observations, elections, newLeaders, backups,
 	memberships, clients, maintenance)
 
 // Who becomes master after one that is dead.
@@ -361,24 +361,24 @@ var elections = []mutant{
 		"TestAStretchFollowsAnother"},
 }
 
-// starts break what a new leader reconciles first.
-var starts = []mutant{
+// newLeaders break the order in which a new leader reconciles.
+var newLeaders = []mutant{
 	{"what was edited without a leader waits for all that exists", "../internal/converge/unobserved.go",
 		"seen.IsInInitialList = false", "",
-		"TestPriorityOfAnEventOfAnObject/an unobserved one in the initial list does not"},
+		"TestPriorityOfAnEventOfAnObject/an unobserved object in the initial list has ordinary priority"},
 	{"whatever has a status is observed", "../internal/converge/unobserved.go",
 		"object.GetObservedGeneration() < object.GetGeneration()", "object.GetObservedGeneration() == 0",
 		"TestWhichObjectIsUnobserved/its spec was edited"},
-	{"the kinds do not look for what is unobserved", "../internal/converge/controller.go",
+	{"a controller enqueues an unobserved object like any other", "../internal/converge/controller.go",
 		"Watches(object, &enqueueUnobservedFirst{}).", "Watches(object, &handler.EnqueueRequestForObject{}).",
 		"TestANewLeaderReconcilesFirstWhatWasEdited"},
 	{"an edit is first in its own namespace alone", "../internal/converge/fair_queue.go",
 		"case t.hasLowWorkOnly():", "case false:",
-		"TestWhichNamespaceIsNext/one with ordinary work is before those that have low work only"},
+		"TestWhichNamespaceIsNext/a namespace with ordinary work is before those with low work only"},
 	{"an object is raised, and its namespace is not", "../internal/converge/fair_queue.go",
 		"t.of.waiting.move(t) f.moveTenant(t.of)", "t.of.waiting.move(t)",
-		"TestWhichNamespaceIsNext/one whose object is raised moves to the front"},
+		"TestWhichNamespaceIsNext/a namespace whose object is raised moves to the front"},
 	{"low work waits while others have ordinary work", "../internal/converge/fair_queue.go",
 		"low.busyWorkers == ordinary.busyWorkers && f.lowIsNext", "low.busyWorkers == ordinary.busyWorkers && false",
-		"TestWhichNamespaceIsNext/those with ordinary work and those with low work take turns"},
+		"TestWhichNamespaceIsNext/namespaces with ordinary work and those with low work take turns"},
 }

@@ -1,4 +1,4 @@
-// Package mutants plants known faults into the controllers of Redis, EtcdCluster and backups and the leader election, one at a
+// Package mutants plants known faults into the controllers of Redis, EtcdCluster and backups, the leader election and the queue, one at a
 // time: the test that stands for the rule must find each.
 package mutants
 

@@ -28,9 +28,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// FirstPasses starts the controllers that setUp adds to a manager whose cache has the objects, and returns the keys that
-// the first passes read with the manager's client: one for each worker that has a pass before another has ended. To that
-// client every object is gone, so that a pass does no more.
+// FirstPasses starts the controllers that setUp adds to a manager whose cache has the objects, and returns the key that each
+// worker's first pass reads. The client finds no object, so a pass ends after that read. It runs in a bubble of synctest: the
+// times below pass at once, and always in the same order.
 func FirstPasses(t *testing.T, scheme *runtime.Scheme, objects []client.Object, setUp func(ctrl.Manager) error) []client.ObjectKey {
 	t.Helper()
 	var read []client.ObjectKey
@@ -66,7 +66,7 @@ const (
 	passTime = time.Second
 )
 
-// fakeManager is a manager of what SetupWithManager of a kind asks it for.
+// fakeManager implements the methods of a manager that a kind's SetupWithManager calls.
 type fakeManager struct {
 	ctrl.Manager
 	scheme      *runtime.Scheme
@@ -120,7 +120,7 @@ func (f *fullInformer) AddEventHandlerWithOptions(handler toolscache.ResourceEve
 	return &registration{fullInformer: f, syncedAt: syncedAt}, nil
 }
 
-// registration is of a handler that has seen the initial list once listTime has passed.
+// registration reports the initial list as complete once listTime has passed.
 type registration struct {
 	*fullInformer
 	syncedAt time.Time

@@ -31,8 +31,8 @@ func planted(t *testing.T, file string, fault func(obj map[string]any)) string {
 	return bundle
 }
 
-// plantedOutsideCRDs is planted where no CRD is at fault. They are without their rules: a validator takes seconds to estimate what those
-// of one CRD cost.
+// plantedOutsideCRDs is planted for a fault that is in no CRD. The CRDs have no validation rules: a validator takes seconds to estimate
+// the cost of those of one CRD.
 func plantedOutsideCRDs(t *testing.T, file string, fault func(obj map[string]any)) string {
 	t.Helper()
 	bundle := planted(t, file, fault)

@@ -257,7 +257,7 @@ func (r *Redis) UnmarshalJSON(data []byte) error {
 // GetConditions gives the place where the conditions live.
 func (r *Redis) GetConditions() *[]metav1.Condition { return &r.Status.Conditions }
 
-// GetObservedGeneration returns the generation that the status speaks of; 0 before the first pass.
+// GetObservedGeneration returns the generation that the status describes; 0 before the first pass.
 func (r *Redis) GetObservedGeneration() int64 { return r.Status.ObservedGeneration }
 
 // SetObservedGeneration notes the generation that the status speaks of.

@@ -265,7 +265,7 @@ func (a *Activity) UnmarshalJSON(data []byte) error {
 // GetConditions gives the place where the conditions live.
 func (a *Activity) GetConditions() *[]metav1.Condition { return &a.Status.Conditions }
 
-// GetObservedGeneration returns the generation that the status speaks of; 0 before the first pass.
+// GetObservedGeneration returns the generation that the status describes; 0 before the first pass.
 func (a *Activity) GetObservedGeneration() int64 { return a.Status.ObservedGeneration }
 
 // SetObservedGeneration notes the generation that the status speaks of.

@@ -62,12 +62,11 @@ func options(workers int, stuck stuckOfKind) controller.Options {
 }
 
 // SetUpController starts the kind's controller: it watches the objects, the children that the Converger owns, the pods
-// of the kind, and the further sources. Every kind is set up by it, so that a new leader reconciles first what was created
-// or edited while there was none.
+// of the kind, and the further sources. Every kind is set up by it: see isUnobserved.
 func (c *Converger) SetUpController(mgr ctrl.Manager, object Object, kind string, o controller.Options, r reconcile.Reconciler,
 	more ...source.Source) error {
 	b := ctrl.NewControllerManagedBy(mgr).
-		For(object, withoutEvents). // names the controller, and the owner of the children
+		For(object, withoutEvents).
 		Watches(object, &enqueueUnobservedFirst{}).
 		Watches(&corev1.Pod{}, EnqueueForInstance(kind))
 	for _, child := range c.Owned {

@@ -31,8 +31,8 @@ const (
 //     and as much is always left for the others.
 //   - Of the namespaces that wait, the one with the fewest workers is next. Among equals, those with an object of ordinary
 //     priority and those with objects of low priority alone take turns: an edit does not wait for all that exists when a
-//     leader starts, and what exists does not wait for ever. Of each sort, the one that was served, or came, longest ago is
-//     next.
+//     leader starts, and what exists does not wait for ever. Of each of the two, the one that was served, or came, longest
+//     ago is next.
 //   - The objects that the StuckRegister names are last: one at a time gets a worker, when no other object can have it.
 //
 // No object is served faster than objectRate, so that one that never comes to rest does not use up the processor and
@@ -54,7 +54,7 @@ type fairQueue struct {
 	tenants     map[string]*tenant              // by namespace: with workers, or waiting for some
 	waiting     orderedHeap[*tenant]            // those of tenants that wait for an object of ordinary priority
 	waitingLow  orderedHeap[*tenant]            // those that wait for objects of low priority alone
-	lowIsNext   bool                            // the last turn was of ordinary priority
+	lowIsNext   bool                            // among equals, since the last turn was of ordinary priority
 	stuckTenant *tenant                         // of the objects that the StuckRegister names; in neither of the two
 	turns       map[reconcile.Request]*turn     // the objects that wait or have a worker
 	waitingLen  int                             // how many of turns wait
@@ -242,16 +242,17 @@ func (f *fairQueue) nextTenant() *tenant {
 
 // firstTenant returns the first of all tenants that wait, nil for none.
 func (f *fairQueue) firstTenant() *tenant {
-	switch {
-	case f.waiting.Len() == 0 && f.waitingLow.Len() == 0:
-		return nil
-	case f.waiting.Len() == 0:
-		return f.waitingLow.first()
-	case f.waitingLow.Len() == 0:
-		return f.waiting.first()
+	var ordinary, low *tenant
+	if f.waiting.Len() > 0 {
+		ordinary = f.waiting.first()
 	}
-	ordinary, low := f.waiting.first(), f.waitingLow.first()
-	if low.busyWorkers < ordinary.busyWorkers || low.busyWorkers == ordinary.busyWorkers && f.lowIsNext {
+	if f.waitingLow.Len() > 0 {
+		low = f.waitingLow.first()
+	}
+	switch {
+	case low == nil:
+		return ordinary
+	case ordinary == nil, low.busyWorkers < ordinary.busyWorkers, low.busyWorkers == ordinary.busyWorkers && f.lowIsNext:
 		return low
 	}
 	return ordinary
@@ -259,7 +260,9 @@ func (f *fairQueue) firstTenant() *tenant {
 
 func (f *fairQueue) assignWorker(t *turn) {
 	now := f.clock.Now()
-	f.lowIsNext = t.priority >= 0
+	if t.of != f.stuckTenant {
+		f.lowIsNext = t.priority >= 0
+	}
 	f.freeWorkers--
 	f.waitingLen--
 	f.turnsTaken++

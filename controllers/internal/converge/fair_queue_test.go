@@ -127,29 +127,29 @@ func TestWhichNamespaceIsNext(t *testing.T) {
 		come   func(h *testQueue)
 		want   string
 	}{
-		{"one with ordinary work is before those that have low work only", func(h *testQueue) {
+		{"a namespace with ordinary work is before those with low work only", func(h *testQueue) {
 			h.enqueueEach(low, "a", "b", "c")
 			h.enqueueEach(ordinary, "d")
 		}, "d a b c"},
-		{"low work of its own does not hold it up", func(h *testQueue) {
+		{"low work of a namespace does not hold up its ordinary work", func(h *testQueue) {
 			h.enqueueEach(low, "a", "b", "c")
 			h.enqueueEach(ordinary, "c")
 		}, "c a b c"},
-		{"one whose object is raised moves to the front", func(h *testQueue) {
+		{"a namespace whose object is raised moves to the front", func(h *testQueue) {
 			h.enqueueEach(low, "a", "b", "c", "d")
 			h.Add(newRequest("d", "4"))
 		}, "d a b c"},
-		{"one that has a worker is after one that has none, also if that has low work only", func(h *testQueue) {
+		{"a namespace with a worker is after one without, also if that has low work only", func(h *testQueue) {
 			h.enqueueEach(ordinary, "a", "a", "a")
 			h.enqueueEach(low, "b")
 		}, "a b a a"},
-		{"those with ordinary work take turns", func(h *testQueue) {
+		{"namespaces with ordinary work take turns", func(h *testQueue) {
 			h.enqueueEach(ordinary, "a", "a", "b", "b", "c", "c")
 		}, "a b c a b c"},
-		{"those with low work take turns", func(h *testQueue) {
+		{"namespaces with low work take turns", func(h *testQueue) {
 			h.enqueueEach(low, "a", "a", "b", "b", "c", "c")
 		}, "a b c a b c"},
-		{"those with ordinary work and those with low work take turns", func(h *testQueue) {
+		{"namespaces with ordinary work and those with low work take turns", func(h *testQueue) {
 			h.enqueueEach(low, "a", "b", "c")
 			h.enqueueEach(ordinary, "d", "e", "f")
 		}, "d a e b f c"},

@@ -23,7 +23,7 @@ type Object interface {
 	client.Object
 	// GetConditions returns where the conditions live.
 	GetConditions() *[]metav1.Condition
-	// GetObservedGeneration returns the generation that the status speaks of; 0 before the first pass.
+	// GetObservedGeneration returns the generation that the status describes; 0 before the first pass.
 	GetObservedGeneration() int64
 	// SetObservedGeneration notes the generation that the status speaks of.
 	SetObservedGeneration(generation int64)

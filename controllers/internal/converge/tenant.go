@@ -22,7 +22,8 @@ func (t *tenant) before(other *tenant) bool {
 	return t.lastTurn < other.lastTurn
 }
 
-// hasLowWorkOnly reports whether all objects that wait in it have low priority, as what exists when a leader starts has.
+// hasLowWorkOnly reports whether all objects that wait in it have low priority, as controller-runtime gives it to the objects of
+// an initial list.
 func (t *tenant) hasLowWorkOnly() bool { return t.waiting.first().priority < 0 }
 
 // turn is an object that waits to be reconciled or has a worker.

@@ -12,21 +12,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// isUnobserved reports whether no pass has ended since the object was created, or since its spec was last edited: then its
-// status speaks of an earlier generation, or of none. That generation is written when a pass ends. What a kind saves earlier,
-// such as an intent, leaves it as it is, although the conditions may be of the new generation by then.
+// isUnobserved reports whether the object was created, or its spec edited, since a pass last wrote status.observedGeneration.
+// The generation of the conditions is not used: a pass also saves them before it ends, with the intent of an act.
 //
-// An object that is being deleted is unobserved, too: its deletion raises the generation, and no pass writes its status
-// any more.
+// An object that is being deleted is unobserved, since its deletion raises the generation.
 //
-// Some of what users do is not seen here, and has its usual place: an edit of an annotation, such as the request for a
-// switchover, and of a Secret or ConfigMap, since neither raises the generation; and an edit over which a pass has failed,
+// Three changes do not count, and keep the low priority of the initial list: an edit of an annotation, such as the request for
+// a switchover; an edit of a Secret or ConfigMap, since neither raises the generation; and an edit for which a pass has failed,
 // since that pass has reported it.
 func isUnobserved(object Object) bool { return object.GetObservedGeneration() < object.GetGeneration() }
 
-// enqueueUnobservedFirst enqueues an object at each of its events, as handler.EnqueueRequestForObject does, which gives
-// all that exists when a leader starts the same low priority. An object that was created or edited while there was no
-// leader is among them, and its user waits for it. So it gets the priority of an event.
+// enqueueUnobservedFirst enqueues an object at each of its events, as handler.EnqueueRequestForObject does. That handler gives
+// low priority to everything in the initial list of a watch. An unobserved object gets ordinary priority, since its user waits
+// for it.
 type enqueueUnobservedFirst struct {
 	handler.EnqueueRequestForObject
 }
@@ -40,5 +38,6 @@ func (e *enqueueUnobservedFirst) Create(ctx context.Context, seen event.CreateEv
 	e.EnqueueRequestForObject.Create(ctx, seen, queue)
 }
 
-// withoutEvents is for a watch of a builder whose place another watch takes.
+// withoutEvents makes the builder's own watch of the objects enqueue nothing: enqueueUnobservedFirst does. The builder still needs
+// For, which names the controller and the owner of the children.
 var withoutEvents = builder.WithPredicates(predicate.NewPredicateFuncs(func(client.Object) bool { return false }))

@@ -78,10 +78,10 @@ func TestPriorityOfAnEventOfAnObject(t *testing.T) {
 		{"an observed object in the initial list has low priority", func(ctx context.Context, h handler.EventHandler, q *notedQueue) {
 			h.Create(ctx, event.CreateEvent{Object: observed, IsInInitialList: true}, q)
 		}, handler.LowPriority},
-		{"an unobserved one in the initial list does not", func(ctx context.Context, h handler.EventHandler, q *notedQueue) {
+		{"an unobserved object in the initial list has ordinary priority", func(ctx context.Context, h handler.EventHandler, q *notedQueue) {
 			h.Create(ctx, event.CreateEvent{Object: edited, IsInInitialList: true}, q)
 		}, ordinary},
-		{"an object that appears later does not, although it is observed", func(ctx context.Context, h handler.EventHandler, q *notedQueue) {
+		{"an observed object that appears later has ordinary priority", func(ctx context.Context, h handler.EventHandler, q *notedQueue) {
 			h.Create(ctx, event.CreateEvent{Object: observed}, q)
 		}, ordinary},
 		{"an edit has ordinary priority", func(ctx context.Context, h handler.EventHandler, q *notedQueue) {

@@ -27,14 +27,14 @@ const (
 	crowdTime, timePerObject = 10 * time.Minute, time.Second
 	// crowdPolling is rare, because each look lists all objects.
 	crowdPolling = 10 * time.Second
-	// headStart is the part of the objects that a crowd has made before the first fault: Kubernetes' controllers are behind by then.
+	// headStart is which part of the objects, a tenth, a crowd has made before the first fault: Kubernetes' controllers are behind by then.
 	headStart = 10
-	// hugeCrowd takes hours: from that many objects on, a row is run only if FOCUS names the number.
+	// hugeCrowd takes so long that a row with as many objects or more is run only if FOCUS names the number.
 	hugeCrowd = 10_000
 )
 
-// patience of others with a request that fails: some 25 s in all.
-var patience = wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 9}
+// retryBackoff is how others retry a request that fails: for some 25 s.
+var retryBackoff = wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 9}
 
 // crowd is what others do in a namespace of their own, from before the first fault of a row until after the last. Its pods run on a
 // node that is simulated: no machine has room for so many.
@@ -42,8 +42,8 @@ type crowd struct {
 	objects   int // at least
 	namespace string
 	node      *fakekube.Node
-	// kinds of what it makes, to be deleted before the namespace.
-	kinds []client.Object
+	// types of its objects, which are deleted before the namespace.
+	types []client.Object
 	// written is how many of its writes have succeeded since the objects that come first were made; started, how many pods had started
 	// by then.
 	written atomic.Int64
@@ -77,9 +77,9 @@ func timeForCrowd(objects int) time.Duration {
 	return crowdTime + time.Duration(objects)*timePerObject
 }
 
-// isOffered reports whether a row with a crowd is run: never in a short report, which has minutes, and one with a huge crowd only if
-// FOCUS names its number.
-func (f faultRow) isOffered(focus []string) bool {
+// isSelected reports whether this report has the row. One with a crowd takes too long for a short report, and one with a huge crowd needs
+// FOCUS as well.
+func (f faultRow) isSelected(focus []string) bool {
 	if f.among == nil {
 		return true
 	}
@@ -87,7 +87,8 @@ func (f faultRow) isOffered(focus []string) bool {
 	return long && (f.objects < hugeCrowd || slices.ContainsFunc(focus, func(s string) bool { return strings.Contains(s, number) }))
 }
 
-// startCrowd returns once what must be there before the first fault is there. It is nil for a row without one.
+// startCrowd returns once the row's objects are there or, if others write on, once they have a head start. It is nil for a row without a
+// crowd.
 func startCrowd(ctx context.Context, f faultRow, s *subject) *crowd {
 	GinkgoHelper()
 	if f.among == nil {
@@ -123,6 +124,7 @@ func (c *crowd) write(ctx context.Context) {
 	go func() {
 		defer close(c.ended)
 		failed = cluster.ForEach(writing, crowdWriters, math.MaxInt, func(n int) error {
+			// By ctx: stop lets the writes that run end, and reports none of them as failed.
 			if err := persistently(ctx, func(ctx context.Context) error { return c.writes(ctx, n) }); err != nil {
 				return err
 			}
@@ -179,7 +181,7 @@ func (c *crowd) writesSoFar() int64 {
 // isBusy reports whether others write.
 func (c *crowd) isBusy() bool { return c != nil && c.writes != nil }
 
-// hasProceeded is nil when others have written more than that and still do, or rest.
+// hasProceeded returns an error if others should write, and have stopped or written nothing since before.
 func (c *crowd) hasProceeded(before int64) error {
 	if !c.isBusy() {
 		return nil
@@ -210,10 +212,10 @@ func (c *crowd) end(ctx context.Context) {
 func (c *crowd) remove(ctx context.Context) {
 	GinkgoHelper()
 	errs := []error{c.stop()}
-	for _, kind := range c.kinds {
+	for _, of := range c.types {
 		// The API server ends a request that takes a minute. What it has deleted until then is gone.
 		errs = append(errs, persistently(ctx, func(ctx context.Context) error {
-			return k8s.DeleteAllOf(ctx, kind, client.InNamespace(c.namespace))
+			return k8s.DeleteAllOf(ctx, of, client.InNamespace(c.namespace))
 		}))
 	}
 	errs = append(errs, cluster.DeleteNamespaces(ctx, k8s, 2*timeForCrowd(c.objects), c.namespace))
@@ -233,10 +235,10 @@ func create(ctx context.Context, objects ...client.Object) error {
 	return nil
 }
 
-// persistently repeats a request that fails, since one that fails is no reason to end the row. It gives up on one that keeps failing.
+// persistently retries a request by retryBackoff, since a single failure is no reason to end the row.
 func persistently(ctx context.Context, request func(context.Context) error) error {
 	var last error
-	if err := wait.ExponentialBackoffWithContext(ctx, patience, func(ctx context.Context) (bool, error) {
+	if err := wait.ExponentialBackoffWithContext(ctx, retryBackoff, func(ctx context.Context) (bool, error) {
 		last = request(ctx)
 		return last == nil, nil
 	}); err != nil {

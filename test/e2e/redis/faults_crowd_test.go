@@ -38,14 +38,14 @@ func amidChurn(ctx context.Context, s *subject, n int) (end func() error, err er
 
 // amongNewMemcacheds has the same operator make the children of ever more objects, faster than kube-controller-manager follows.
 func amongNewMemcacheds(_ context.Context, c *crowd) writeFunc {
-	c.kinds = []client.Object{&cachev1alpha1.Memcached{}}
+	c.types = []client.Object{&cachev1alpha1.Memcached{}}
 	return func(ctx context.Context, n int) error { return create(ctx, c.memcached(n)) }
 }
 
 // amongMemcacheds that rest: the operator and Kubernetes' controllers hold them in memory, and have nothing to do for them.
 func amongMemcacheds(ctx context.Context, c *crowd) writeFunc {
 	GinkgoHelper()
-	c.kinds = []client.Object{&cachev1alpha1.Memcached{}}
+	c.types = []client.Object{&cachev1alpha1.Memcached{}}
 	c.make(ctx, func(n int) []client.Object { return []client.Object{c.memcached(n)} })
 	c.untilAll(ctx, c.readyMemcacheds)
 	return nil
@@ -55,7 +55,7 @@ func amongMemcacheds(ctx context.Context, c *crowd) writeFunc {
 // all the time. The operator has nothing to do with them.
 func amongRollouts(ctx context.Context, c *crowd) writeFunc {
 	GinkgoHelper()
-	c.kinds = []client.Object{&appsv1.Deployment{}}
+	c.types = []client.Object{&appsv1.Deployment{}}
 	c.make(ctx, c.deploymentWithService)
 	c.untilAll(ctx, c.availableDeployments)
 	return func(ctx context.Context, n int) error {

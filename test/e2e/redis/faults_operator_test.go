@@ -140,14 +140,16 @@ func killWithoutOperator(ctx context.Context, s *subject, master corev1.Pod, n i
 	return back, err
 }
 
-// replaceWithoutOperator deletes the master's pod while no operator runs. Kubernetes alone makes another, at another address, and by the
-// Service's selector it leads clients to no pod but these two. Each server refuses writes until an operator has looked at it (ADR 0009).
+// replaceWithoutOperator deletes the master's pod while no operator runs. Kubernetes makes another, and the Service still selects it by
+// its name: clients are led to the deleted pod, to the new one or to none, never to a replica. Each server refuses writes until an
+// operator has looked at it (ADR 0009).
 func replaceWithoutOperator(ctx context.Context, s *subject, master corev1.Pod, _ int) (func() error, error) {
 	back, err := dismissOperator(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	before := len(s.endpoints.Seen())
+	Expect(before).To(BeNumerically(">", 0))
 	if err := k8s.Delete(ctx, &master, client.GracePeriodSeconds(0)); err != nil {
 		return nil, err
 	}

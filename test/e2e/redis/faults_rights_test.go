@@ -21,8 +21,7 @@ type rights struct {
 	verbs           []string
 }
 
-// endpointWrites are what leads clients to a new master before kube-controller-manager does. Without them a failover is as it was
-// before the operator had them.
+// endpointWrites are the rights to write EndpointSlices. Without them, clients wait for kube-controller-manager after a failover.
 var endpointWrites = &rights{"discovery.k8s.io", "endpointslices", []string{"create", "update", "patch"}}
 
 // withdraw rights from the operator's ClusterRoles until restore is called, at the latest by the end of the spec. If this process is

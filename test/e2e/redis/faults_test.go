@@ -34,14 +34,15 @@ type faultRow struct {
 	lasts, lastsLong time.Duration
 	// prepare the Redis for this run.
 	prepare func(ctx context.Context, s *subject) error
-	// nodePort is how plain writes come, too.
+	// nodePort is true if plain writes come through the Service's node port.
 	nodePort bool
-	// without are rights that the operator lacks from before the first run until after the last.
+	// without are rights that the operator lacks during all runs.
 	without *rights
-	// among that many objects at least: what others do from before the first run until after the last; nil if they do nothing.
-	among   amongFunc
+	// among is what others do during all runs; nil if they do nothing.
+	among amongFunc
+	// objects that others have in the end, at least.
 	objects int
-	// amid starts what others do during each fault; nil if they do nothing.
+	// amid starts what others do during a single fault; nil if they do nothing.
 	amid   amidFunc
 	inject injectFunc
 }

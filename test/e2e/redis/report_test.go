@@ -30,7 +30,7 @@ var _ = Describe("A Redis under a writer loses no confirmed write, never has two
 	asked := len(suite.FocusStrings) > 0 // for rows by their names
 	for _, f := range faultRows {
 		f = scaled(f)
-		if f.runs == 0 && !asked || !f.isOffered(suite.FocusStrings) {
+		if f.runs == 0 && !asked || !f.isSelected(suite.FocusStrings) {
 			continue
 		}
 		f.runs = max(f.runs, 1)
@@ -58,7 +58,7 @@ var _ = ReportAfterSuite("the report", func(report Report) {
 // timeForFault is what one may take at most, and the Redis after it.
 const timeForFault = 90 * time.Second
 
-// within is how long all runs of a row may take. A crowd must be made and deleted, too, and may be larger than the row says.
+// within is the time limit of a row. Its crowd must be made and deleted, too, and may be larger than the row says.
 func (f faultRow) within() time.Duration {
 	return 4*time.Minute + time.Duration(f.runs)*(timeForFault+f.lasts) + 3*timeForCrowd(f.objects)
 }

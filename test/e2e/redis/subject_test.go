@@ -83,9 +83,9 @@ func start(ctx context.Context, redis *cachev1alpha1.Redis, use int) *subject {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	DeferCleanup(stop)
 	through, to := s.dialers(ctx)
-	plainly := through
+	throughPlain := through
 	if s.Spec.Service.Type == corev1.ServiceTypeNodePort {
-		plainly = s.throughNodePort(ctx)
+		throughPlain = s.throughNodePort(ctx)
 	}
 	var err error
 	s.endpoints, err = fault.WatchEndpoints(run, clients, s.Namespace, s.Name)
@@ -94,7 +94,7 @@ func start(ctx context.Context, redis *cachev1alpha1.Redis, use int) *subject {
 	Expect(err).NotTo(HaveOccurred())
 	s.follow = func() error { return errors.Join(s.endpoints.Follow(run), s.servers.Follow(run)) }
 	s.confirming = fault.NewWriter(fmt.Sprintf("confirmed-%d-", use), through)
-	s.plain = fault.NewPlainWriter(fmt.Sprintf("plain-%d-", use), plainly)
+	s.plain = fault.NewPlainWriter(fmt.Sprintf("plain-%d-", use), throughPlain)
 	var writing sync.WaitGroup
 	for _, w := range []*fault.Writer{s.confirming, s.plain} {
 		writing.Go(func() { w.Run(run) })
@@ -115,8 +115,8 @@ func (s *subject) dialers(ctx context.Context) (through func() *goredis.Client, 
 	return func() *goredis.Client { return to(service.Spec.ClusterIP) }, to
 }
 
-// throughNodePort dials the node, as a client outside of the cluster does. As users do, it sets in the Service itself what the spec of a
-// Redis has no field for: clients are led to pods of that node alone.
+// throughNodePort connects to the Kubernetes node, as a client outside of the cluster does. It sets externalTrafficPolicy: Local in the
+// Service, as users do, since the spec of a Redis has no field for it.
 func (s *subject) throughNodePort(ctx context.Context) func() *goredis.Client {
 	GinkgoHelper()
 	as, err := traffic.Application(ctx, k8s, s.Redis)
@@ -181,7 +181,7 @@ func (s *subject) waitUntilHealed(ctx context.Context) {
 	Eventually(cluster.Leads).WithContext(ctx).WithArguments(k8s).Should(Succeed())
 	still := s.endpoints.Still
 	if s.crowd.isBusy() {
-		still = s.endpoints.OwnStill
+		still = s.endpoints.ServiceStill
 	}
 	Eventually(still).WithContext(ctx).Should(BeNumerically(">", stillness))
 }

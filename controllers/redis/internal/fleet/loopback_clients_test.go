@@ -14,12 +14,12 @@ import (
 
 // What applications write to the servers of a loopback and read from them, and what those say of themselves.
 
-// patience is how long a client waits for a reply. A server that syncs its files to a busy disk does not reply meanwhile.
-const patience = time.Minute
+// replyTimeout is how long a client waits for a reply: a server that syncs its files to a busy disk sends none until then.
+const replyTimeout = time.Minute
 
 func (l *loopback) client(n *localServer) *goredis.Client {
 	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Password: l.secrets.Published.Password,
-		MaxRetries: -1, DialerRetries: 1, PoolSize: 1, DisableIdentity: true, ReadTimeout: patience, WriteTimeout: patience,
+		MaxRetries: -1, DialerRetries: 1, PoolSize: 1, DisableIdentity: true, ReadTimeout: replyTimeout, WriteTimeout: replyTimeout,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	l.t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -28,8 +28,9 @@ func (l *loopback) client(n *localServer) *goredis.Client {
 // operator's own way to a server, and what it may ask.
 func (l *loopback) operator(n *localServer) *goredis.Client {
 	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Username: wire.Operator,
-		Password:        l.secrets.Operator,
-		DisableIdentity: true, ReadTimeout: patience, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
+		Password:   l.secrets.Operator,
+		MaxRetries: -1, DisableIdentity: true, ReadTimeout: replyTimeout,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	l.t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -167,10 +168,10 @@ func (l *loopback) expectNoneLost(n int) {
 	}
 }
 
-// probe a server as its pod's readiness probe does.
+// probe a server as its pod's readiness probe does, but wait longer for the reply.
 func (l *loopback) probe(n *localServer) error {
 	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Username: wire.Probe, Password: "-",
-		DisableIdentity: true, ReadTimeout: patience})
+		MaxRetries: -1, DisableIdentity: true, ReadTimeout: replyTimeout})
 	defer func() { _ = c.Close() }()
 	return c.Ping(l.t.Context()).Err()
 }

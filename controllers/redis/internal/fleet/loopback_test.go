@@ -243,7 +243,7 @@ func (l *loopback) pass() topology.Verb {
 // until passes have made it true.
 func (l *loopback) until(what string, holds func() bool) {
 	l.t.Helper()
-	limit := time.NewTimer(2 * patience)
+	limit := time.NewTimer(2 * replyTimeout)
 	defer limit.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -101,12 +101,12 @@ func (p *pod) client(t *testing.T, shown config.Identity, user, password string)
 	}
 	return goredis.NewClient(&goredis.Options{Addr: net.JoinHostPort(p.address, strconv.Itoa(wire.Port)),
 		Username: user, Password: password, TLSConfig: config, MaxRetries: -1, PoolSize: 1, Protocol: 2,
-		ReadTimeout: patience})
+		ReadTimeout: replyTimeout})
 }
 
 func awaits(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline, tick := time.NewTimer(2*patience), time.NewTicker(5*time.Millisecond)
+	deadline, tick := time.NewTimer(2*replyTimeout), time.NewTicker(5*time.Millisecond)
 	defer deadline.Stop()
 	defer tick.Stop()
 	for !holds() {
