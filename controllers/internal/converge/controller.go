@@ -99,7 +99,7 @@ func sortByName(pods []corev1.Pod) {
 
 // EnqueueForInstance maps a pod of the kind to the object that it belongs to.
 func EnqueueForInstance(kind string) handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, pod client.Object) []reconcile.Request {
+	return &enqueueUnreadyFirst{handler.EnqueueRequestsFromMapFunc(func(_ context.Context, pod client.Object) []reconcile.Request {
 		labels := pod.GetLabels()
 		if labels[parts.LabelManagedBy] != parts.ManagedBy || labels[parts.LabelName] != kind {
 			return nil
@@ -107,5 +107,5 @@ func EnqueueForInstance(kind string) handler.EventHandler {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{
 			Namespace: pod.GetNamespace(), Name: labels[parts.LabelInstance],
 		}}}
-	})
+	})}
 }

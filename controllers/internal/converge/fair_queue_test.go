@@ -291,7 +291,9 @@ func TestShutDownEndsWhoWaits(t *testing.T) {
 // countComparisons counts those of the tenants, and those of the objects of one namespace.
 func (t *testQueue) countComparisons(namespace string) *int {
 	count := new(int)
-	t.waiting.before = func(a, b *tenant) bool { *count++; return a.before(b) }
+	for _, tenants := range []*orderedHeap[*tenant]{&t.waiting, &t.waitingLow} {
+		tenants.before = func(a, b *tenant) bool { *count++; return a.before(b) }
+	}
 	t.tenantOf(namespace).waiting.before = func(a, b *turn) bool { *count++; return a.before(b) }
 	return count
 }

@@ -3,6 +3,7 @@ package converge
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -10,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
 // isUnobserved reports whether the object was created, or its spec edited, since a pass last wrote status.observedGeneration.
@@ -36,6 +39,21 @@ func (e *enqueueUnobservedFirst) Create(ctx context.Context, seen event.CreateEv
 		seen.IsInInitialList = false
 	}
 	e.EnqueueRequestForObject.Create(ctx, seen, queue)
+}
+
+// enqueueUnreadyFirst gives an object whose pod runs and is not ready ordinary priority, too: its servers may have failed while
+// there was no leader, and must not wait for all edits of their namespace.
+type enqueueUnreadyFirst struct {
+	handler.EventHandler
+}
+
+// Create enqueues the object of a pod that is new, or that existed when the watch started.
+func (e *enqueueUnreadyFirst) Create(ctx context.Context, seen event.CreateEvent,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if pod, ok := seen.Object.(*corev1.Pod); ok && pod.Status.Phase == corev1.PodRunning && !conditions.IsPodReady(pod) {
+		seen.IsInInitialList = false
+	}
+	e.EventHandler.Create(ctx, seen, queue)
 }
 
 // withoutEvents makes the builder's own watch of the objects enqueue nothing: enqueueUnobservedFirst does. The builder still needs

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/test/newleader"
 )
 
@@ -97,6 +99,35 @@ func TestPriorityOfAnEventOfAnObject(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			q := &notedQueue{}
 			c.send(t.Context(), &enqueueUnobservedFirst{}, q)
+			if want := []int{c.want}; !slices.Equal(q.priorities, want) {
+				t.Errorf("priorities %v, want %v", q.priorities, want)
+			}
+		})
+	}
+}
+
+func TestPriorityOfAPodInTheInitialList(t *testing.T) {
+	const ordinary = 0
+	running := func(ready corev1.ConditionStatus) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "one-0", Labels: parts.Labels("owner", "one")},
+			Status:     corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
+		}
+	}
+	ended := running(corev1.ConditionFalse)
+	ended.Status.Phase = corev1.PodSucceeded
+	for _, c := range []struct {
+		reason string
+		pod    *corev1.Pod
+		want   int
+	}{
+		{"a pod that is not ready has ordinary priority", running(corev1.ConditionFalse), ordinary},
+		{"a pod that is ready has low priority", running(corev1.ConditionTrue), handler.LowPriority},
+		{"a pod that has ended has low priority", ended, handler.LowPriority},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			q := &notedQueue{}
+			EnqueueForInstance("owner").Create(t.Context(), event.CreateEvent{Object: c.pod, IsInInitialList: true}, q)
 			if want := []int{c.want}; !slices.Equal(q.priorities, want) {
 				t.Errorf("priorities %v, want %v", q.priorities, want)
 			}
