@@ -4,10 +4,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
+	"strconv"
 
 	"github.com/wcharczuk/go-chart/v2"
 )
@@ -78,15 +82,49 @@ func (p plot) draw(to io.Writer) error {
 			width, height = max(width, s.X[j]), max(height, s.Y[j])
 		}
 	}
-	const margin = 1.1
 	graph := chart.Chart{
 		Title: p.Title, Width: 800, Height: 480, Series: lines,
-		Background: chart.Style{Padding: chart.Box{Top: 50, Left: 20, Right: 20, Bottom: 20}},
-		XAxis:      chart.XAxis{Name: "Objects", ValueFormatter: chart.IntValueFormatter, Range: axis(width * margin)},
-		YAxis:      chart.YAxis{Range: axis(height * margin)},
+		Background:     chart.Style{Padding: chart.Box{Top: 50, Left: 20, Right: 20, Bottom: 20}},
+		XAxis:          chart.XAxis{Name: "Objects", Range: axis(width), Ticks: p.measured()},
+		YAxis:          chart.YAxis{Range: axis(height), Ticks: rounded(height)},
+		YAxisSecondary: chart.YAxis{Style: chart.Hidden()},
 	}
 	graph.Elements = []chart.Renderable{chart.Legend(&graph)}
 	return graph.Render(chart.SVG, to)
+}
+
+// measured returns a tick for each number of objects, and for 0: an axis is as long as its ticks.
+func (p plot) measured() []chart.Tick {
+	ticks := []chart.Tick{tick(0)}
+	for _, s := range p.Series {
+		for _, x := range s.X {
+			ticks = append(ticks, tick(x))
+		}
+	}
+	slices.SortFunc(ticks, func(a, b chart.Tick) int { return cmp.Compare(a.Value, b.Value) })
+	return slices.Compact(ticks)
+}
+
+// rounded returns some five ticks from 0 to a value or the next above it, at multiples of 1, 2 or 5 of a power of ten.
+func rounded(end float64) []chart.Tick {
+	const most = 6
+	power := math.Pow(10, math.Floor(math.Log10(max(end, 1e-9)/most)))
+	step := 10 * power
+	for _, multiple := range []float64{1, 2, 5} {
+		if end/(multiple*power) <= most {
+			step = multiple * power
+			break
+		}
+	}
+	ticks := []chart.Tick{tick(0)}
+	for n := 1.0; (n-1)*step < end; n++ {
+		ticks = append(ticks, tick(n*step))
+	}
+	return ticks
+}
+
+func tick(value float64) chart.Tick {
+	return chart.Tick{Value: value, Label: strconv.FormatFloat(value, 'g', 6, 64)}
 }
 
 // axis from zero. It must have a length.

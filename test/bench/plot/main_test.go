@@ -36,3 +36,15 @@ func TestAnArgumentIsNeeded(t *testing.T) {
 		t.Error("no report was named, and that is no error")
 	}
 }
+
+func TestTicksAreRound(t *testing.T) {
+	for end, want := range map[float64]string{121: "0 50 100 150", 32.05: "0 10 20 30 40", 0.9: "0 0.2 0.4 0.6 0.8 1", 6: "0 1 2 3 4 5 6"} {
+		var got []string
+		for _, tick := range rounded(end) {
+			got = append(got, tick.Label)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("up to %g: %v, want %s", end, got, want)
+		}
+	}
+}
