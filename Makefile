@@ -133,7 +133,7 @@ e2e: cluster-up deploy $(BIN)/versitygw ## Run the end-to-end tests on real pods
 # Creating and deleting 10,000 objects takes most of an hour; the limit allows for a machine that is much slower.
 failover-report: cluster-up deploy ## Break Redis in most ways, with LONG=1 in every way, and report what users notice (LONG=1 REPORT=file FOCUS=rows; '10,000' needs both).
 	LONG=$(LONG) REPORT=$(abspath $(REPORT)) \
-	  go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(if $(LONG),1 --timeout=16h,3 --timeout=20m) --ldflags=-w -v --no-color $(if $(FOCUS),--focus "$(FOCUS)") ./test/e2e/redis
+	  go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(if $(LONG),1 --timeout=$(if $(findstring 10$(comma)000,$(FOCUS)),16h,5h),3 --timeout=20m) --ldflags=-w -v --no-color $(if $(FOCUS),--fail-on-empty --focus "$(FOCUS)") ./test/e2e/redis
 
 etcd-report: cluster-up deploy ## Break EtcdCluster in every way, with LONG=1 next to a bare etcd, and have etcd's own model judge (LONG=1 REPORT=file FOCUS=faults).
 	@# A long report needs a calm machine: one plan at a time.

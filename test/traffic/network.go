@@ -97,24 +97,34 @@ func At(address string) Network {
 // ByNodePort dials the node port of a Service on a node's internal address.
 func ByNodePort(reader client.Reader) Network {
 	return networkFunc(func(ctx context.Context, to Service) (net.Conn, error) {
-		var service corev1.Service
-		if err := reader.Get(ctx, client.ObjectKey{Namespace: to.Namespace, Name: to.Name}, &service); err != nil {
-			return nil, err
-		}
-		port, err := nodePort(&service, to.Port)
-		if err != nil {
-			return nil, err
-		}
-		var nodes corev1.NodeList
-		if err := reader.List(ctx, &nodes); err != nil {
-			return nil, err
-		}
-		address, err := nodeAddress(nodes.Items)
+		address, port, err := findNodePort(ctx, reader, to)
 		if err != nil {
 			return nil, err
 		}
 		return dial(ctx, address, port)
 	})
+}
+
+// AtNodePort dials the node port that a Service has now, without another look: as a client does that was given its address.
+func AtNodePort(ctx context.Context, reader client.Reader, of Service) (Network, error) {
+	address, port, err := findNodePort(ctx, reader, of)
+	return networkFunc(func(ctx context.Context, _ Service) (net.Conn, error) { return dial(ctx, address, port) }), err
+}
+
+func findNodePort(ctx context.Context, reader client.Reader, of Service) (address string, port int32, err error) {
+	var service corev1.Service
+	if err := reader.Get(ctx, client.ObjectKey{Namespace: of.Namespace, Name: of.Name}, &service); err != nil {
+		return "", 0, err
+	}
+	var nodes corev1.NodeList
+	if err := reader.List(ctx, &nodes); err != nil {
+		return "", 0, err
+	}
+	if port, err = nodePort(&service, of.Port); err != nil {
+		return "", 0, err
+	}
+	address, err = nodeAddress(nodes.Items)
+	return address, port, err
 }
 
 func dial(ctx context.Context, host string, port int32) (net.Conn, error) {

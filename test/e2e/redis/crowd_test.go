@@ -220,7 +220,7 @@ func (c *crowd) remove(ctx context.Context) {
 	}
 	errs = append(errs, cluster.DeleteNamespaces(ctx, k8s, 2*timeForCrowd(c.objects), c.namespace))
 	if c.node != nil {
-		errs = append(errs, c.node.Remove(ctx))
+		errs = append(errs, c.node.Remove(context.WithoutCancel(ctx))) // or the node stays if the time is up
 	}
 	Expect(errors.Join(errs...)).To(Succeed())
 }

@@ -38,7 +38,7 @@ func withdraw(ctx context.Context, r *rights) (restore func(context.Context)) {
 	restore = func(ctx context.Context) {
 		GinkgoHelper()
 		for _, role := range roles {
-			Expect(setRules(ctx, role.Name, role.Rules)).To(Succeed())
+			Eventually(setRules).WithContext(ctx).WithArguments(role.Name, role.Rules).Should(Succeed())
 		}
 		Eventually(r.held).WithContext(ctx).Should(Equal(before), "the operator's rights are not restored")
 	}

@@ -100,7 +100,9 @@ func start(ctx context.Context, redis *cachev1alpha1.Redis, use int) *subject {
 		writing.Go(func() { w.Run(run) })
 	}
 	s.stop = func() { stop(); writing.Wait() }
-	Eventually(s.confirming.Written).WithContext(ctx).Should(BeNumerically(">", enoughWrites), "%v", s.confirming.Failures())
+	for _, w := range []*fault.Writer{s.confirming, s.plain} {
+		Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", enoughWrites), "%v", w.Failures())
+	}
 	return s
 }
 
@@ -124,7 +126,9 @@ func (s *subject) throughNodePort(ctx context.Context) func() *goredis.Client {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name}}
 	Expect(k8s.Patch(ctx, service, client.RawPatch(types.MergePatchType,
 		fmt.Appendf(nil, `{"spec":{"externalTrafficPolicy":%q}}`, corev1.ServiceExternalTrafficPolicyLocal)))).To(Succeed())
-	return func() *goredis.Client { return as(traffic.ByNodePort(k8s)) }
+	there, err := traffic.AtNodePort(ctx, k8s, traffic.Service{Namespace: s.Namespace, Name: s.Name, Port: port})
+	Expect(err).NotTo(HaveOccurred())
+	return func() *goredis.Client { return as(there) }
 }
 
 // robust is nil when there is a master of a later epoch which could be lost
