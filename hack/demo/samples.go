@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -16,8 +17,8 @@ import (
 const (
 	// samplesNamespace is where kubectl puts what names no namespace.
 	samplesNamespace = "default"
-	// samplesLimit is for images that have to be pulled.
-	samplesLimit = 3 * time.Minute
+	// samplesStall is for an image that has to be pulled, and samplesLimit for all of them on a slow machine.
+	samplesStall, samplesLimit = 3 * time.Minute, 30 * time.Minute
 )
 
 // applySamples applies config/samples and follows each object until it is
@@ -42,9 +43,9 @@ func (d *demo) applySamples(ctx context.Context) error {
 // follow prints each object once it is what its spec asks for, and ends when all are.
 func follow(ctx context.Context, c client.Client, start time.Time, objects []*unstructured.Unstructured) error {
 	pending := objects
-	return poll(ctx, samplesLimit, func(ctx context.Context) error {
+	return pollProgress(ctx, samplesStall, samplesLimit, func(ctx context.Context) error {
 		var left []*unstructured.Unstructured
-		var why error
+		var why []error
 		for _, obj := range pending {
 			obj.SetNamespace(samplesNamespace)
 			if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
@@ -56,11 +57,11 @@ func follow(ctx context.Context, c client.Client, start time.Time, objects []*un
 			case samples.Failed:
 				return wait.Final(fmt.Errorf("%s %s: %s", obj.GetKind(), obj.GetName(), words))
 			default:
-				left, why = append(left, obj), fmt.Errorf("%s %s: %s", obj.GetKind(), obj.GetName(), words)
+				left, why = append(left, obj), append(why, fmt.Errorf("%s %s: %s", obj.GetKind(), obj.GetName(), words))
 			}
 		}
 		pending = left
-		return why
+		return errors.Join(why...)
 	})
 }
 

@@ -42,6 +42,11 @@ func done(start time.Time, format string, args ...any) {
 	fmt.Printf("%8.2fs  %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
 }
 
+// pollProgress calls check until it succeeds, as long as it makes progress.
+func pollProgress(ctx context.Context, stall, limit time.Duration, check func(context.Context) error) error {
+	return wait.WhileProgress(ctx, stall, limit, 200*time.Millisecond, check)
+}
+
 // poll calls check until it succeeds.
 func poll(ctx context.Context, limit time.Duration, check func(context.Context) error) error {
 	return wait.For(ctx, limit, 200*time.Millisecond, check)

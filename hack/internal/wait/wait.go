@@ -36,3 +36,20 @@ func For(ctx context.Context, limit, pause time.Duration, check func(context.Con
 		}
 	}
 }
+
+// WhileProgress does the same, but waits on while the words of check's error change: it gives up when they have stayed the same for
+// the time of stall, or when the limit is over.
+func WhileProgress(ctx context.Context, stall, limit, pause time.Duration, check func(context.Context) error) error {
+	words, since := "", time.Now()
+	return For(ctx, limit, pause, func(ctx context.Context) error {
+		err := check(ctx)
+		if err == nil || err.Error() != words {
+			words, since = fmt.Sprint(err), time.Now()
+			return err
+		}
+		if time.Since(since) >= stall {
+			return Final(fmt.Errorf("no progress within %s: %w", stall, err))
+		}
+		return err
+	})
+}
