@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -86,10 +87,23 @@ func (p part) start(l layout, config string) error {
 	return os.WriteFile(pidFile(p.name), []byte(started.String()), 0o644)
 }
 
-// failed says what the part's own log says.
+// failed says what the part's own log says, and first whether another program has its port: that is the usual cause.
 func (p part) failed(l layout, err error) error {
 	text, _ := os.ReadFile(l.log(p.name))
+	if taken := takenAddress(lastLines(string(text), 15)); taken != "" {
+		err = fmt.Errorf("another program listens on %s: find it by `ss -ltnp`, end it, and try again", taken)
+	}
 	return fmt.Errorf("%w\n--- the end of %s:\n%s", err, l.log(p.name), lastLines(string(text), 15))
+}
+
+var inUse = regexp.MustCompile(`listen (?:tcp|udp)[46]? (\S+): bind: address already in use`)
+
+// takenAddress is the address that a program could not listen on, by its log; empty if there is none.
+func takenAddress(log string) string {
+	if found := inUse.FindStringSubmatch(log); found != nil {
+		return found[1]
+	}
+	return ""
 }
 
 // config is a digest of all that a restart would change: arguments, the files
