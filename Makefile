@@ -5,6 +5,10 @@ VERSION  ?= 0.2.0
 PREVIOUS ?= 0.2.0-rc.1
 IMG      ?= ghcr.io/mainstay-operator/mainstay-operator:v$(VERSION)
 
+ifeq ($(shell command -v go),)
+$(error go is not in PATH, which is $(PATH): install Go or, if sudo hides it, run: sudo env "PATH=$$PATH" make $(MAKECMDGOALS))
+endif
+
 # CLUSTER=local is the cluster that hack/cluster makes on this machine, CLUSTER=existing the one that KUBECONFIG names.
 CLUSTER ?= local
 BIN     := $(CURDIR)/.bin
