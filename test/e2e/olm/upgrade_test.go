@@ -88,9 +88,10 @@ var _ = Describe("OLM", Ordered, func() {
 
 		By("taking it back from the catalog, and removing the operator")
 		offer(ctx, first, second, third)
-		for _, obj := range []client.Object{&operators.Subscription{}, &operators.ClusterServiceVersion{}} {
-			Expect(k8s.DeleteAllOf(ctx, obj, client.InNamespace(olm.Namespace))).To(Succeed())
-		}
+		Expect(k8s.DeleteAllOf(ctx, &operators.Subscription{}, client.InNamespace(olm.Namespace))).To(Succeed())
+		// OLM executes an unfinished plan every 5 s: it would recreate the rights that go with the ClusterServiceVersion.
+		Eventually(plans).WithContext(ctx).Should(BeEmpty())
+		Expect(k8s.DeleteAllOf(ctx, &operators.ClusterServiceVersion{}, client.InNamespace(olm.Namespace))).To(Succeed())
 		Eventually(func() ([]string, error) {
 			pods, err := cluster.Operators(ctx, k8s)
 			names := make([]string, 0, len(pods))
@@ -125,6 +126,13 @@ var _ = Describe("OLM", Ordered, func() {
 		looksAfter(ctx, []string{second, other}, nil)
 	}, SpecTimeout(6*time.Minute))
 })
+
+// plans are those by which OLM installs, which go with their Subscription.
+func plans(ctx context.Context) ([]operators.InstallPlan, error) {
+	var list operators.InstallPlanList
+	err := k8s.List(ctx, &list, client.InNamespace(olm.Namespace))
+	return list.Items, err
+}
 
 // left are the rights on the cluster that the operator had.
 func left(ctx context.Context) ([]string, error) {
