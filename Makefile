@@ -5,7 +5,8 @@ VERSION  ?= 0.2.0
 PREVIOUS ?= 0.2.0-rc.1
 IMG      ?= ghcr.io/mainstay-operator/mainstay-operator:v$(VERSION)
 
-ifeq ($(shell command -v go),)
+# The redirection has make ask a shell: older makes take `command` for a program.
+ifeq ($(shell command -v go 2>/dev/null),)
 $(error go is not in PATH, which is $(PATH): install Go or, if sudo hides it, run: sudo env "PATH=$$PATH" make $(MAKECMDGOALS))
 endif
 

@@ -37,8 +37,8 @@ func For(ctx context.Context, limit, pause time.Duration, check func(context.Con
 	}
 }
 
-// WhileProgress does the same, but waits on while the words of check's error change: it gives up when they have stayed the same for
-// the time of stall, or when the limit is over.
+// WhileProgress calls check until it succeeds. It gives check's last error when the words of that have stayed the same for the time of
+// stall, and when limit is over.
 func WhileProgress(ctx context.Context, stall, limit, pause time.Duration, check func(context.Context) error) error {
 	words, since := "", time.Now()
 	return For(ctx, limit, pause, func(ctx context.Context) error {
