@@ -17,36 +17,48 @@ import (
 
 const cgroupRoot = "/sys/fs/cgroup"
 
-// unified reports whether this machine has cgroup v2 only.
-func unified() bool {
-	_, err := os.Stat(filepath.Join(cgroupRoot, "cgroup.controllers"))
-	return err == nil
+// hierarchies returns where a mountinfo table has cgroups mounted, and whether that is version 2 only: one hierarchy, at
+// cgroupRoot itself. With version 1 there is one below it for each controller, and in the hybrid form another of version 2,
+// without controllers.
+func hierarchies(mountinfo string) (dirs []string, unified bool) {
+	for line := range strings.Lines(mountinfo) {
+		mount, filesystem, found := strings.Cut(line, " - ")
+		fields := strings.Fields(mount)
+		if !found || len(fields) < 5 {
+			continue
+		}
+		kind, _, _ := strings.Cut(filesystem, " ")
+		switch point := unescape(fields[4]); {
+		case kind == "cgroup2" && point == cgroupRoot:
+			return []string{point}, true
+		case (kind == "cgroup" || kind == "cgroup2") && filepath.Dir(point) == cgroupRoot && !slices.Contains(dirs, point):
+			dirs = append(dirs, point)
+		}
+	}
+	return dirs, false
 }
 
 // ourCgroups are the folders of our cgroup: one with version 2, one for each
 // hierarchy with version 1.
-func ourCgroups() ([]string, error) {
-	if unified() {
-		return []string{filepath.Join(cgroupRoot, cgroupName)}, nil
+func ourCgroups() (ours []string, unified bool, err error) {
+	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, false, err
 	}
-	hierarchies, err := filepath.Glob(filepath.Join(cgroupRoot, "*", "cgroup.procs"))
-	if err != nil || len(hierarchies) == 0 {
-		return nil, fmt.Errorf("no cgroups are mounted at %s", cgroupRoot)
+	dirs, unified := hierarchies(string(mountinfo))
+	if len(dirs) == 0 {
+		return nil, false, fmt.Errorf("no cgroups are mounted at %s", cgroupRoot)
 	}
-	var ours []string
-	for _, file := range hierarchies {
-		dir := filepath.Dir(file)
-		if real, err := filepath.EvalSymlinks(dir); err == nil && real == dir { // "cpu" may be a link to "cpu,cpuacct"
-			ours = append(ours, filepath.Join(dir, cgroupName))
-		}
+	for _, dir := range dirs {
+		ours = append(ours, filepath.Join(dir, cgroupName))
 	}
-	return ours, nil
+	return ours, unified, nil
 }
 
 // makeCgroups makes the cgroup that holds all pods, so that they are found
 // again whatever happens.
 func makeCgroups(context.Context) error {
-	ours, err := ourCgroups()
+	ours, unified, err := ourCgroups()
 	if err != nil {
 		return err
 	}
@@ -54,7 +66,7 @@ func makeCgroups(context.Context) error {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("%w: cgroups must be writable here", err)
 		}
-		if unified() {
+		if unified {
 			enableControllers(cgroupRoot)
 			enableControllers(dir)
 			preferPods(dir)
@@ -115,7 +127,7 @@ func inherit(dir, file string) error {
 // podProcesses lists the processes in our cgroup.
 func podProcesses() []int {
 	var pids []int
-	ours, _ := ourCgroups()
+	ours, _, _ := ourCgroups() // without cgroups there are no pods
 	for _, root := range ours {
 		_ = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && filepath.Base(path) == "cgroup.procs" {
@@ -170,7 +182,7 @@ func noPodProcesses(context.Context) error {
 // removeCgroups removes our cgroups, the innermost first.
 func removeCgroups(ctx context.Context) error {
 	return wait.For(ctx, 10*time.Second, 100*time.Millisecond, func(context.Context) error {
-		ours, _ := ourCgroups() // without cgroups there are none of ours
+		ours, _, _ := ourCgroups() // without cgroups there are none of ours
 		for _, root := range append(ours, filepath.Join(cgroupRoot, "unified", cgroupName)) {
 			if err := removeTree(root); err != nil {
 				return err
