@@ -104,9 +104,13 @@ test: ## Run the unit and integration tests.
 
 # Each of the two waits now and then: together they keep two cores busy, and an API server takes longer to start than alone.
 .PHONY: test-programs test-units test-integration
+# The tests need the programs alone. Debian starts the services, too: without systemd unless RUNLEVEL says otherwise.
 test-programs: $(BIN)/versitygw
-	@command -v redis-server >/dev/null && command -v memcached >/dev/null || \
-	  { apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends redis-server memcached; }
+	@set -e; missing=; for program in redis-server memcached; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	  if [ -n "$$missing" ]; then \
+	    apt-get update -qq; RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing; \
+	    if [ -d /run/systemd/system ]; then systemctl disable --now --quiet $$missing; fi; \
+	  fi
 	go run -C hack/cluster . assets
 
 test-units: test-programs

@@ -79,19 +79,41 @@ func ensurePackages(ctx context.Context) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("please install %s by the means of this system: only Debian's apt-get is known here", want)
 	}
-	note("installing %s", want)
-	install := append([]string{"install", "--yes", "--quiet", "--no-install-recommends", "--option=DPkg::Lock::Timeout=120"}, missing...)
-	if _, err := output(ctx, "apt-get", install...); err != nil {
+	if err := install(ctx, missing, firstExisting(systemdRuns) != ""); err != nil {
+		return err
+	}
+	if missing := missingPackages(); len(missing) > 0 {
+		return errors.New("still missing after apt-get install: " + strings.Join(missing, " "))
+	}
+	return nil
+}
+
+// systemdRuns is where systemd is, if it is this machine's init (sd_booted(3)).
+const systemdRuns = "/run/systemd/system"
+
+// services are what Debian starts, at once and at each boot, when it installs one of our packages.
+var services = map[string]string{"containerd": "containerd.service"}
+
+// install installs packages, and ends the services that come with them: up starts a containerd of its own, and after down the
+// machine runs the services that it ran before. Without systemd they do not start.
+func install(ctx context.Context, packages []string, systemd bool) error {
+	note("installing %s", strings.Join(packages, " "))
+	command := append([]string{"install", "--yes", "--quiet", "--no-install-recommends", "--option=DPkg::Lock::Timeout=120"}, packages...)
+	if _, err := output(ctx, "apt-get", command...); err != nil {
 		// Package lists are missing or too old.
 		if _, err := output(ctx, "apt-get", "update", "--quiet"); err != nil {
 			return err
 		}
-		if _, err := output(ctx, "apt-get", install...); err != nil {
+		if _, err := output(ctx, "apt-get", command...); err != nil {
 			return err
 		}
 	}
-	if missing := missingPackages(); len(missing) > 0 {
-		return errors.New("still missing after apt-get install: " + strings.Join(missing, " "))
+	for _, name := range packages {
+		if service := services[name]; systemd && service != "" {
+			if _, err := output(ctx, "systemctl", "disable", "--now", "--quiet", service); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
