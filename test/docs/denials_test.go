@@ -45,8 +45,8 @@ var (
 
 // kindOfPage is the kind that "it" is on a page, before another is named.
 var kindOfPage = map[string]string{
-	csvBase: "", "README.md": "", "docs/redis.md": "Redis", "docs/etcd.md": "EtcdCluster", "docs/memcached.md": "Memcached",
-	"docs/easyservice.md": "EasyService", "docs/activity.md": "Activity", "docs/backup.md": "EtcdBackup",
+	csvBase: "", "README.md": "", "docs/kinds.md": "", "docs/redis.md": "Redis", "docs/etcd.md": "EtcdCluster",
+	"docs/memcached.md": "Memcached", "docs/easyservice.md": "EasyService", "docs/activity.md": "Activity", "docs/backup.md": "EtcdBackup",
 }
 
 // No page denies a field that the CRDs have, or offers one that they do not have.
