@@ -29,10 +29,7 @@ const (
 //   - A namespace has fewer workers than are free: dynamic thresholds, as switches divide a buffer between their
 //     ports, https://doi.org/10.1109/90.664262. One that wants all has half of them; k that do have 1/(k+1) each;
 //     and as much is always left for the others.
-//   - Of the namespaces that wait, the one with the fewest workers is next. Among equals, those with an object of ordinary
-//     priority and those with objects of low priority alone take turns: an edit does not wait for all that exists when a
-//     leader starts, and what exists does not wait for ever. Of each of the two, the one that was served, or came, longest
-//     ago is next.
+//   - Of the namespaces that wait, the first of waitingTenants is next.
 //   - The objects that the StuckRegister names are last: one at a time gets a worker, when no other object can have it.
 //
 // No object is served faster than objectRate, so that one that never comes to rest does not use up the processor and
@@ -52,10 +49,8 @@ type fairQueue struct {
 	changed     *sync.Cond
 	freeWorkers int                             // workers that no object has
 	tenants     map[string]*tenant              // by namespace: with workers, or waiting for some
-	waiting     orderedHeap[*tenant]            // those of tenants that wait for an object of ordinary priority
-	waitingLow  orderedHeap[*tenant]            // those that wait for objects of low priority alone
-	lowIsNext   bool                            // among equals, since the last turn was of ordinary priority
-	stuckTenant *tenant                         // of the objects that the StuckRegister names; in neither of the two
+	waiting     waitingTenants                  // those of tenants that have an object that waits
+	stuckTenant *tenant                         // of the objects that the StuckRegister names; not among waiting
 	turns       map[reconcile.Request]*turn     // the objects that wait or have a worker
 	waitingLen  int                             // how many of turns wait
 	turnsTaken  int                             // taken so far
@@ -80,8 +75,7 @@ func newFairQueueOver(below priorityqueue.PriorityQueue[reconcile.Request], work
 	clock clock.PassiveClock) *fairQueue {
 	q := &fairQueue{
 		PriorityQueue: below, clock: clock, stuck: stuck, freeWorkers: workers,
-		tenants: map[string]*tenant{}, stuckTenant: newTenant(),
-		waiting: orderedHeap[*tenant]{before: (*tenant).before}, waitingLow: orderedHeap[*tenant]{before: (*tenant).before},
+		tenants: map[string]*tenant{}, waiting: newWaitingTenants(), stuckTenant: newTenant(),
 		turns: map[reconcile.Request]*turn{}, nextAllowed: map[reconcile.Request]time.Time{},
 	}
 	q.changed = sync.NewCond(&q.mu)
@@ -140,24 +134,10 @@ func (f *fairQueue) tenantOf(namespace string) *tenant {
 	return of
 }
 
-// moveTenant puts a tenant that has changed to its place among those that wait, if it does.
+// moveTenant moves a tenant that has changed to its place among those that wait.
 func (f *fairQueue) moveTenant(t *tenant) {
-	if t == f.stuckTenant {
-		return
-	}
-	var among *orderedHeap[*tenant]
-	switch {
-	case t.waiting.Len() == 0:
-	case t.hasLowWorkOnly():
-		among = &f.waitingLow
-	default:
-		among = &f.waiting
-	}
-	if t.waitsAmong != nil {
-		t.waitsAmong.remove(t)
-	}
-	if t.waitsAmong = among; among != nil {
-		among.add(t)
+	if t != f.stuckTenant {
+		f.waiting.move(t)
 	}
 }
 
@@ -231,7 +211,7 @@ func (f *fairQueue) Get() (reconcile.Request, bool) {
 // nextTenant returns the tenant to be given a worker, nil for none. Of those that wait, the first has the fewest
 // workers: if it has too many, all others do.
 func (f *fairQueue) nextTenant() *tenant {
-	if first := f.firstTenant(); first != nil && first.busyWorkers < f.freeWorkers {
+	if first := f.waiting.first(); first != nil && first.busyWorkers < f.freeWorkers {
 		return first
 	}
 	if last := f.stuckTenant; last.waiting.Len() > 0 && last.busyWorkers == 0 && f.freeWorkers > 0 {
@@ -240,28 +220,10 @@ func (f *fairQueue) nextTenant() *tenant {
 	return nil
 }
 
-// firstTenant returns the first of all tenants that wait, nil for none.
-func (f *fairQueue) firstTenant() *tenant {
-	var ordinary, low *tenant
-	if f.waiting.Len() > 0 {
-		ordinary = f.waiting.first()
-	}
-	if f.waitingLow.Len() > 0 {
-		low = f.waitingLow.first()
-	}
-	switch {
-	case low == nil:
-		return ordinary
-	case ordinary == nil, low.busyWorkers < ordinary.busyWorkers, low.busyWorkers == ordinary.busyWorkers && f.lowIsNext:
-		return low
-	}
-	return ordinary
-}
-
 func (f *fairQueue) assignWorker(t *turn) {
 	now := f.clock.Now()
 	if t.of != f.stuckTenant {
-		f.lowIsNext = t.priority >= 0
+		f.waiting.lowIsNext = !t.isLow()
 	}
 	f.freeWorkers--
 	f.waitingLen--

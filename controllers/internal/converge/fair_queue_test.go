@@ -291,7 +291,7 @@ func TestShutDownEndsWhoWaits(t *testing.T) {
 // countComparisons counts those of the tenants, and those of the objects of one namespace.
 func (t *testQueue) countComparisons(namespace string) *int {
 	count := new(int)
-	for _, tenants := range []*orderedHeap[*tenant]{&t.waiting, &t.waitingLow} {
+	for _, tenants := range []*orderedHeap[*tenant]{&t.waiting.ordinary, &t.waiting.low} {
 		tenants.before = func(a, b *tenant) bool { *count++; return a.before(b) }
 	}
 	t.tenantOf(namespace).waiting.before = func(a, b *turn) bool { *count++; return a.before(b) }
@@ -330,7 +330,7 @@ func TestAnObjectCostsFewComparisons(t *testing.T) {
 				h.Done(object)
 			}
 			check("objects that are served", 2*many)
-			if h.Len() != 0 || len(h.tenants)+len(h.turns)+h.waiting.Len()+h.waitingLow.Len() != 0 {
+			if h.Len() != 0 || len(h.tenants)+len(h.turns) != 0 || h.waiting.first() != nil {
 				t.Errorf("%d objects, %d namespaces and %d turns are left", h.Len(), len(h.tenants), len(h.turns))
 			}
 		})

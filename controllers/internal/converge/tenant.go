@@ -22,9 +22,8 @@ func (t *tenant) before(other *tenant) bool {
 	return t.lastTurn < other.lastTurn
 }
 
-// hasLowWorkOnly reports whether all objects that wait in it have low priority, as controller-runtime gives it to the objects of
-// an initial list.
-func (t *tenant) hasLowWorkOnly() bool { return t.waiting.first().priority < 0 }
+// hasLowWorkOnly reports whether all objects that wait in it have low priority.
+func (t *tenant) hasLowWorkOnly() bool { return t.waiting.first().isLow() }
 
 // turn is an object that waits to be reconciled or has a worker.
 type turn struct {
@@ -36,6 +35,9 @@ type turn struct {
 }
 
 func (t *turn) index() *int { return &t.heapIndex }
+
+// isLow reports whether the object has low priority, as controller-runtime gives it to the objects of an initial list.
+func (t *turn) isLow() bool { return t.priority < 0 }
 
 func (t *turn) before(other *turn) bool {
 	if t.priority != other.priority {
