@@ -55,6 +55,7 @@ type fairQueue struct {
 	waitingLen  int                             // how many of turns wait
 	turnsTaken  int                             // taken so far
 	arrivals    int                             // turns that have come so far
+	passedOn    map[reconcile.Request]int       // the highest priority of the events passed on below, until the object comes from there
 	nextAllowed map[reconcile.Request]time.Time // when objectRate will have allowed all passes so far
 	shutdown    bool
 }
@@ -76,7 +77,7 @@ func newFairQueueOver(below priorityqueue.PriorityQueue[reconcile.Request], work
 	q := &fairQueue{
 		PriorityQueue: below, clock: clock, stuck: stuck, freeWorkers: workers,
 		tenants: map[string]*tenant{}, waiting: newWaitingTenants(), stuckTenant: newTenant(),
-		turns: map[reconcile.Request]*turn{}, nextAllowed: map[reconcile.Request]time.Time{},
+		turns: map[reconcile.Request]*turn{}, passedOn: map[reconcile.Request]int{}, nextAllowed: map[reconcile.Request]time.Time{},
 	}
 	q.changed = sync.NewCond(&q.mu)
 	return q
@@ -106,6 +107,9 @@ func (f *fairQueue) throttleDelay(object reconcile.Request) time.Duration {
 	return f.nextAllowed[object].Add(-objectBurst * time.Second / objectRate).Sub(f.clock.Now())
 }
 
+// enqueue makes an object from the queue below wait for a worker. An event may have added the object again after it left that queue
+// and before it is here: that queue then has the object a second time, with the priority of the event, and hands it out after this turn.
+// So passedOn has that priority for this turn, too.
 func (f *fairQueue) enqueue(object reconcile.Request, priority int) {
 	stuck := f.stuck.contains(object.NamespacedName)
 	f.mu.Lock()
@@ -113,6 +117,10 @@ func (f *fairQueue) enqueue(object reconcile.Request, priority int) {
 	of := f.stuckTenant
 	if !stuck {
 		of = f.tenantOf(object.Namespace)
+	}
+	if added, is := f.passedOn[object]; is {
+		priority = max(priority, added)
+		delete(f.passedOn, object)
 	}
 	f.arrivals++
 	t := &turn{Request: object, of: of, priority: priority, arrival: f.arrivals}
@@ -159,19 +167,23 @@ func (f *fairQueue) AddRateLimited(object reconcile.Request) {
 func (f *fairQueue) AddWithOpts(o priorityqueue.AddOpts, objects ...reconcile.Request) {
 	var others []reconcile.Request
 	for _, object := range objects {
-		if !f.waits(object, ptr.Deref(o.Priority, 0)) {
+		if !f.raise(object, ptr.Deref(o.Priority, 0)) {
 			others = append(others, object)
 		}
 	}
 	f.PriorityQueue.AddWithOpts(o, others...)
 }
 
-// waits reports whether the object waits here, and gives its turn that priority if that is higher.
-func (f *fairQueue) waits(object reconcile.Request, priority int) bool {
+// raise gives that priority, if it is higher, to the turn of an object that waits here, or else to its next turn. It reports whether the
+// object waits here.
+func (f *fairQueue) raise(object reconcile.Request, priority int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.turns[object]
 	if t == nil || !t.of.waiting.contains(t) {
+		if known, is := f.passedOn[object]; !is || priority > known {
+			f.passedOn[object] = priority
+		}
 		return false
 	}
 	if priority > t.priority { // and it is the last of its equals, as in the queue below

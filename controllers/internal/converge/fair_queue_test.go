@@ -363,6 +363,27 @@ func TestAnEventOfAnObjectThatWaitsEndsHere(t *testing.T) {
 	}
 }
 
+// Nothing of the queue below says that an object has left it and is not here yet, so the test moves it as moveReady does.
+func TestAnEventBetweenTheTwoQueuesRaisesAnObject(t *testing.T) {
+	low, object := -100, newRequest("a", "moving")
+	h := newTestQueue(t, 8)
+	h.AddWithOpts(priorityqueue.AddOpts{Priority: &low}, object)
+	moved, priority, _ := h.PriorityQueue.GetWithPriority()
+	h.Add(object)
+	h.enqueue(moved, priority)
+	if got, priority, _ := h.GetWithPriority(); got != object || priority != 0 {
+		t.Errorf("got %v with priority %d, want the priority of the event", got, priority)
+	}
+	h.Done(object)
+	if again, priority, _ := h.PriorityQueue.GetWithPriority(); again != object || priority != 0 {
+		t.Errorf("got %v with priority %d after that turn, want the event", again, priority)
+	}
+	h.enqueue(object, low) // without another event
+	if _, priority, _ := h.GetWithPriority(); priority != low || len(h.passedOn) != 0 {
+		t.Errorf("a later turn has priority %d; passed on are %v", priority, h.passedOn)
+	}
+}
+
 // newStuckQueue makes a queue that knows these objects of a kind as stuck.
 func newStuckQueue(t *testing.T, workers int, objects ...StuckObject) *testQueue {
 	t.Helper()
