@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -99,7 +100,7 @@ func sortByName(pods []corev1.Pod) {
 
 // EnqueueForInstance maps a pod of the kind to the object that it belongs to.
 func EnqueueForInstance(kind string) handler.EventHandler {
-	return &enqueueUnreadyFirst{handler.EnqueueRequestsFromMapFunc(func(_ context.Context, pod client.Object) []reconcile.Request {
+	mapped := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, pod client.Object) []reconcile.Request {
 		labels := pod.GetLabels()
 		if labels[parts.LabelManagedBy] != parts.ManagedBy || labels[parts.LabelName] != kind {
 			return nil
@@ -107,5 +108,6 @@ func EnqueueForInstance(kind string) handler.EventHandler {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{
 			Namespace: pod.GetNamespace(), Name: labels[parts.LabelInstance],
 		}}}
-	})}
+	})
+	return &enqueueUnreadyFirst{mapped, clock.RealClock{}}
 }

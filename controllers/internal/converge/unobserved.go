@@ -2,9 +2,12 @@ package converge
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -41,19 +44,33 @@ func (e *enqueueUnobservedFirst) Create(ctx context.Context, seen event.CreateEv
 	e.EnqueueRequestForObject.Create(ctx, seen, queue)
 }
 
-// enqueueUnreadyFirst gives an object whose pod runs and is not ready ordinary priority, too: its servers may have failed while
-// there was no leader, and must not wait for all edits of their namespace.
+// leaderlessTime is how long objects are usually without a leader at most: a standby takes the lease within some ten seconds, and then
+// lists all objects.
+const leaderlessTime = time.Minute
+
+// enqueueUnreadyFirst gives an object one of whose servers may have failed while there was no leader ordinary priority, too: it must not
+// wait for all edits of its namespace.
 type enqueueUnreadyFirst struct {
 	handler.EventHandler
+	clock clock.PassiveClock
 }
 
 // Create enqueues the object of a pod that is new, or that existed when the watch started.
 func (e *enqueueUnreadyFirst) Create(ctx context.Context, seen event.CreateEvent,
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	if pod, ok := seen.Object.(*corev1.Pod); ok && pod.Status.Phase == corev1.PodRunning && !conditions.IsPodReady(pod) {
+	if pod, ok := seen.Object.(*corev1.Pod); ok && mayHaveFailed(pod, e.clock.Now()) {
 		seen.IsInInitialList = false
 	}
 	e.EventHandler.Create(ctx, seen, queue)
+}
+
+// mayHaveFailed reports whether a pod's server may have failed while there was no leader: the pod runs, and is not ready, or has been
+// restarted and is ready again since then. A restarted Redis is ready within seconds, and is no master until an operator has looked at
+// it. A pod that is merely new does not count: after a large rollout there are many.
+func mayHaveFailed(pod *corev1.Pod, now time.Time) bool {
+	since, ready := conditions.ReadySince(pod)
+	restarted := slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.RestartCount > 0 })
+	return pod.Status.Phase == corev1.PodRunning && (!ready || restarted && now.Sub(since) < leaderlessTime)
 }
 
 // withoutEvents makes the builder's own watch of the objects enqueue nothing: enqueueUnobservedFirst does. The builder still needs

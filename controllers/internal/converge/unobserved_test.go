@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -108,26 +110,34 @@ func TestPriorityOfAnEventOfAnObject(t *testing.T) {
 
 func TestPriorityOfAPodInTheInitialList(t *testing.T) {
 	const ordinary = 0
-	running := func(ready corev1.ConditionStatus) *corev1.Pod {
+	now := time.Unix(1_000_000, 0)
+	running := func(ready corev1.ConditionStatus, ago time.Duration, restarts int32) *corev1.Pod {
 		return &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "one-0", Labels: parts.Labels("owner", "one")},
-			Status:     corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{}, {RestartCount: restarts}},
+				Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.NewTime(now.Add(-ago))}}},
 		}
 	}
-	ended := running(corev1.ConditionFalse)
+	ended := running(corev1.ConditionFalse, 0, 1)
 	ended.Status.Phase = corev1.PodSucceeded
 	for _, c := range []struct {
 		reason string
 		pod    *corev1.Pod
 		want   int
 	}{
-		{"a pod that is not ready has ordinary priority", running(corev1.ConditionFalse), ordinary},
-		{"a pod that is ready has low priority", running(corev1.ConditionTrue), handler.LowPriority},
+		{"a pod that is not ready has ordinary priority", running(corev1.ConditionFalse, time.Hour, 0), ordinary},
+		{"a pod that is ready has low priority", running(corev1.ConditionTrue, time.Hour, 0), handler.LowPriority},
+		{"a pod that is new has low priority", running(corev1.ConditionTrue, 0, 0), handler.LowPriority},
+		{"a pod that was restarted since the last leader has ordinary priority", running(corev1.ConditionTrue, leaderlessTime-1, 1), ordinary},
+		{"a pod that was restarted before that has low priority", running(corev1.ConditionTrue, leaderlessTime, 1), handler.LowPriority},
+		{"a pod that became ready by a clock ahead of ours has ordinary priority", running(corev1.ConditionTrue, -time.Second, 1), ordinary},
 		{"a pod that has ended has low priority", ended, handler.LowPriority},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			q := &notedQueue{}
-			EnqueueForInstance("owner").Create(t.Context(), event.CreateEvent{Object: c.pod, IsInInitialList: true}, q)
+			enqueue := EnqueueForInstance("owner").(*enqueueUnreadyFirst)
+			enqueue.clock = clocktesting.NewFakePassiveClock(now)
+			enqueue.Create(t.Context(), event.CreateEvent{Object: c.pod, IsInInitialList: true}, q)
 			if want := []int{c.want}; !slices.Equal(q.priorities, want) {
 				t.Errorf("priorities %v, want %v", q.priorities, want)
 			}
