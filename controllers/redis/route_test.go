@@ -88,7 +88,7 @@ func (r *routed) pass(t *testing.T) (*pass, ctrlclient.Client) {
 	return p, api
 }
 
-// targets returns the pod that each slice leads to.
+// targets returns the pod that each slice leads to; empty for none.
 func targets(t *testing.T, api ctrlclient.Client) map[string]types.UID {
 	t.Helper()
 	var all discoveryv1.EndpointSliceList
@@ -97,7 +97,10 @@ func targets(t *testing.T, api ctrlclient.Client) map[string]types.UID {
 	}
 	found := map[string]types.UID{}
 	for _, slice := range all.Items {
-		found[slice.Name] = slice.Endpoints[0].TargetRef.UID
+		found[slice.Name] = ""
+		for _, endpoint := range slice.Endpoints {
+			found[slice.Name] += endpoint.TargetRef.UID
+		}
 	}
 	return found
 }
@@ -142,6 +145,19 @@ func TestEndpointsOfANewMaster(t *testing.T) {
 				t.Errorf("got %v\nnot %v", got, want)
 			}
 		})
+	}
+}
+
+// Clients of one family must not be led to the former master, since the new one has no address of that family.
+func TestNoEndpointOfTheFormerMasterStays(t *testing.T) {
+	r := newRouted()
+	r.pod.Status.PodIPs = r.pod.Status.PodIPs[:1]
+	p, api := r.pass(t)
+	if err := p.writeEndpoints(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := targets(t, api); got["ipv4"] != "second" || got["ipv6"] != "" {
+		t.Errorf("got %v", got)
 	}
 }
 

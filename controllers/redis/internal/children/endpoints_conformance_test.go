@@ -206,15 +206,15 @@ func (m masterChange) ofLeadTo(t *testing.T, former, byKubernetes *discoveryv1.E
 	t.Helper()
 	want, family := contentOf(byKubernetes), former.AddressType
 	if !slices.Contains(m.addresses, corev1.IPFamily(family)) {
-		// The pod has no address of this family. LeadTo has none to write and leaves the slice. kube-controller-manager empties it: former
-		// pods are not selected any more, and the one that is selected gives no endpoint. A slice without endpoints has no ports either.
+		// The pod has no address of this family, so the slice is emptied: former pods are not selected any more, and the one that is
+		// selected gives no endpoint. A slice without endpoints has no ports either.
 		if len(want.Endpoints) != 0 {
 			t.Errorf("%s: kube-controller-manager leaves endpoints in the %s slice: %v", m, family, want.Endpoints)
 		}
 		if len(want.Ports) != 0 {
 			t.Errorf("%s: kube-controller-manager leaves ports in the empty %s slice: %v", m, family, want.Ports)
 		}
-		return contentOf(former)
+		return want
 	}
 	if len(want.Endpoints) != 1 {
 		t.Errorf("%s: kube-controller-manager has not one endpoint in the %s slice: %v", m, family, want)
@@ -300,7 +300,8 @@ func (m masterChange) service(t *testing.T, master string, withForeignPorts bool
 
 // pod is a-1, the new master.
 func (m masterChange) pod() *corev1.Pod {
-	addresses := map[corev1.IPFamily]string{corev1.IPv4Protocol: "192.0.2.2", corev1.IPv6Protocol: "2001:DB8:0:0::2"} // not the short form
+	// Not the short forms.
+	addresses := map[corev1.IPFamily]string{corev1.IPv4Protocol: "::ffff:192.0.2.2", corev1.IPv6Protocol: "2001:DB8:0:0::2"}
 	pod := podOf("a-1", m.node)
 	for _, family := range m.addresses {
 		pod.Status.PodIPs = append(pod.Status.PodIPs, corev1.PodIP{IP: addresses[family]})

@@ -46,7 +46,7 @@ func TestLeadTo(t *testing.T) {
 		family discoveryv1.AddressType
 		before []discoveryv1.Endpoint
 		pod    *corev1.Pod
-		want   *discoveryv1.Endpoint // nil if nothing changes
+		want   *discoveryv1.Endpoint // nil if nothing changes; without an address if there is to be none
 	}{
 		"another pod of the node": {discoveryv1.AddressTypeIPv4, former, both,
 			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", zone))},
@@ -64,9 +64,13 @@ func TestLeadTo(t *testing.T) {
 		"two pods, one of them this": {discoveryv1.AddressTypeIPv4,
 			append(slices.Clone(former), endpoint("192.0.2.2", "a-1", "second", "east", nil)), both,
 			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", zone))},
-		"this pod":                 {discoveryv1.AddressTypeIPv4, present, both, nil},
-		"no address of the family": {discoveryv1.AddressTypeIPv6, former, pod("192.0.2.2"), nil},
-		"names, not addresses":     {discoveryv1.AddressTypeFQDN, former, both, nil},
+		"an IPv4-mapped address": {discoveryv1.AddressTypeIPv4, former, pod("::ffff:192.0.2.2"),
+			ptr.To(endpoint("192.0.2.2", "a-1", "second", "east", zone))},
+		"an IPv4-mapped address is none of IPv6":      {discoveryv1.AddressTypeIPv6, former, pod("::ffff:192.0.2.2"), &discoveryv1.Endpoint{}},
+		"no address of the family":                    {discoveryv1.AddressTypeIPv6, former, pod("192.0.2.2"), &discoveryv1.Endpoint{}},
+		"no address of the family, and no pod before": {discoveryv1.AddressTypeIPv6, nil, pod("192.0.2.2"), nil},
+		"this pod":             {discoveryv1.AddressTypeIPv4, present, both, nil},
+		"names, not addresses": {discoveryv1.AddressTypeFQDN, former, both, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ports := []discoveryv1.EndpointPort{{Name: ptr.To("redis"), Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To[int32](6379)}}
@@ -76,7 +80,11 @@ func TestLeadTo(t *testing.T) {
 				slice := &discoveryv1.EndpointSlice{AddressType: at.family, Endpoints: at.before, Ports: have}
 				slice.Annotations = map[string]string{corev1.EndpointsLastChangeTriggerTime: "2026-11-27T12:00:00Z"}
 				want := slice.DeepCopy()
-				if at.want != nil {
+				switch {
+				case at.want == nil:
+				case len(at.want.Addresses) == 0:
+					want.Annotations, want.Endpoints, want.Ports = nil, nil, nil
+				default:
 					want.Annotations, want.Endpoints = nil, []discoveryv1.Endpoint{*at.want}
 					if have == nil {
 						want.Ports = ports
@@ -87,6 +95,9 @@ func TestLeadTo(t *testing.T) {
 				}
 				if !equality.Semantic.DeepEqual(slice, want) {
 					t.Errorf("got %v\nnot %v", slice, want)
+				}
+				if at.want != nil && slice.Endpoints == nil { // a patch would have null
+					t.Error("there is no list of endpoints")
 				}
 			}
 		})
