@@ -78,10 +78,13 @@ func (s Situation) Plan() Step {
 }
 
 // rest is the step when there is nothing to do. Members that were just started agree on a version within seconds, as their leader checks
-// every few seconds, and nothing notifies the operator: until then it looks again soon.
+// every few seconds, and nothing notifies the operator: until then it looks again soon. With a server whose version is not known there is
+// nothing to compare, perhaps for ever.
 func (s Situation) rest() Step {
 	next := Step{Do: Idle}
-	if len(s.Where(func(m Member) bool { return m.Record != nil && m.View.ClusterVersion != m.View.Version.MinorString() })) > 0 {
+	if len(s.Where(func(m Member) bool {
+		return m.Record != nil && m.View.Version != (Version{}) && m.View.ClusterVersion != m.View.Version.MinorString()
+	})) > 0 {
 		next.RequeueAfter = time.Second
 	}
 	return next

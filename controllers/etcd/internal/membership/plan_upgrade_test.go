@@ -129,3 +129,21 @@ func TestLooksAgainSoonUntilMembersAgreeOnTheirVersion(t *testing.T) {
 		}
 	}
 }
+
+// A server may say that it is etcd "3.7", which is no exact version, and that the members have agreed on any.
+func TestAMemberWhoseVersionIsNotKnown(t *testing.T) {
+	for _, c := range []row{
+		{"an upgrade waits for it", func(s *scene) { s.Wanted = Version{7, 3}; s.run(Version{}, "3.6", 1) }, "Wait ",
+			"waiting for a-1 to agree on version 3.6"},
+		{"no version follows it", func(s *scene) { s.run(Version{}, "3.7", 0, 1, 2) }, "Idle ", ""},
+		{"it does not prove that the members can return to the former version",
+			func(s *scene) { s.lowerVersion(1, 2); s.run(Version{}, "3.6", 0) }, "MoveLeader a-0", ""},
+	} {
+		t.Run(c.name, c.test)
+	}
+	s := newScene()
+	s.run(Version{}, "3.7", 2)
+	if next := s.Plan(); next.Do != Idle || next.RequeueAfter != 0 {
+		t.Errorf("at rest it is looked at again and again: %+v", next)
+	}
+}

@@ -3,6 +3,7 @@ package membership
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,20 +51,17 @@ const SnapshotCount = 100
 // format that 3.7 no longer reads, and a member which finds one when it starts panics ("unmarshal should never fail").
 func dropsOldEntries(initial, next Version) bool { return initial.Minor < 6 && next.Minor >= 7 }
 
+// exactVersion is what a spec can name as well: a server or a stamp that says 3.7.-1 must lead to no such version.
+var exactVersion = regexp.MustCompile(`^3\.(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})$`)
+
 // ParseVersion reads an exact version, such as 3.6.16.
 func ParseVersion(text string) (Version, error) {
-	parts := strings.Split(text, ".")
-	if len(parts) != 3 || parts[0] != "3" {
+	found := exactVersion.FindStringSubmatch(text)
+	if found == nil {
 		return Version{}, fmt.Errorf("%q is no version of etcd 3", text)
 	}
-	minor, err := strconv.Atoi(parts[1])
-	if err != nil {
-		return Version{}, fmt.Errorf("%q is no version of etcd 3: %w", text, err)
-	}
-	patch, err := strconv.Atoi(parts[2])
-	if err != nil {
-		return Version{}, fmt.Errorf("%q is no version of etcd 3: %w", text, err)
-	}
+	minor, _ := strconv.Atoi(found[1]) // they are digits, and few
+	patch, _ := strconv.Atoi(found[2])
 	return Version{minor, patch}, nil
 }
 

@@ -43,6 +43,21 @@ func TestResolveVersion(t *testing.T) {
 	}
 }
 
+// Servers, stamps on volumes and manifests of backups say versions, and may say anything.
+func TestParseVersion(t *testing.T) {
+	for text, want := range map[string]Version{"3.0.0": {}, "3.6.16": {6, 16}, "3.999.999": {999, 999}} {
+		if got, err := ParseVersion(text); got != want || err != nil {
+			t.Errorf("%s: got %s, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "3", "3.7", "3.7.", "3.7.3.1", "3.7.-1", "3.-7.3", "3.+7.+3", "3.07.3", "3.7.1000",
+		"3.99999999999999999999.0", "4.7.3", "3.7.3-rc.0", " 3.7.3", "3.7.3\n"} {
+		if got, err := ParseVersion(text); got != (Version{}) || err == nil {
+			t.Errorf("%q: got %s", text, got)
+		}
+	}
+}
+
 func TestTheLadder(t *testing.T) {
 	for _, c := range []struct {
 		name         string

@@ -200,6 +200,7 @@ func TestServersThatLie(t *testing.T) {
 		answers bool
 	}{
 		{"a version that is none", liar{version: "nine\n"}, true},
+		{"a version without a patch", liar{version: "3.7"}, true},
 		{"a version of a megabyte", liar{version: strings.Repeat("3", 1<<20)}, false},
 		{"a thousand members", liar{version: "3.6.16", members: 1000}, true},
 		{"no member", liar{version: "3.6.16"}, true},
