@@ -2,7 +2,6 @@ package launcher
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -38,7 +37,7 @@ func ask(url string, security *tls.Config) ([]byte, error) {
 func readAnswer(url string, from io.Reader) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(from, answerLimit+1))
 	if err == nil && len(body) > answerLimit {
-		err = errors.New(url + " answers too much")
+		err = fmt.Errorf("%s answers more than %d MiB", url, answerLimit>>20)
 	}
 	return body, err
 }
