@@ -134,15 +134,7 @@ func newNamespace(t *testing.T) string {
 		if t.Failed() {
 			t.Log(cluster.Diagnose(ctx, fresh.Name, started))
 		}
-		if err := k8s.Delete(ctx, fresh); err != nil {
-			t.Error(err)
-		}
-		if err := poll(ctx, func(ctx context.Context) error {
-			if err := k8s.Get(ctx, client.ObjectKeyFromObject(fresh), fresh); client.IgnoreNotFound(err) != nil || err == nil {
-				return fmt.Errorf("namespace %s is still there: %w", fresh.Name, err)
-			}
-			return nil
-		}); err != nil {
+		if err := cluster.DeleteNamespaces(ctx, k8s, healLimit, fresh.Name); err != nil {
 			t.Error(err)
 		}
 	})
