@@ -98,7 +98,7 @@ func killWithoutControllerManager(ctx context.Context, s *subject, master corev1
 	DeferCleanup(wake)
 	return func() error {
 		for _, w := range []*fault.Writer{s.confirming, s.plain} {
-			Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", w.Written()+enoughWrites))
+			awaitMoreWrites(ctx, w)
 		}
 		var service corev1.Service
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), &service)).To(Succeed())
@@ -125,7 +125,7 @@ func dismissOperator(ctx context.Context, s *subject) (back func() error, err er
 	}
 	DeferCleanup(back)
 	Eventually(cluster.Operators).WithContext(ctx).WithArguments(k8s).Should(BeEmpty())
-	Eventually(s.confirming.Written).WithContext(ctx).Should(BeNumerically(">", s.confirming.Written()+enoughWrites))
+	awaitMoreWrites(ctx, s.confirming)
 	return back, nil
 }
 
@@ -183,7 +183,7 @@ func forgetFailover(ctx context.Context, s *subject, master corev1.Pod, _ int) (
 	if err != nil {
 		return nil, err
 	}
-	Eventually(s.confirming.Written).WithContext(ctx).Should(BeNumerically(">", s.confirming.Written()+enoughWrites))
+	awaitMoreWrites(ctx, s.confirming)
 	if err := errors.Join(cluster.Restore(ctx, before), s.follow()); err != nil {
 		return nil, errors.Join(err, heal())
 	}

@@ -48,8 +48,7 @@ var _ = Describe("A Redis whose settings change under a writer", SpecPriority(1)
 			})).To(Succeed())
 			Eventually(s.settled).WithContext(ctx).Should(Succeed())
 		}
-		written := s.confirming.Written()
-		Eventually(s.confirming.Written).WithContext(ctx).Should(BeNumerically(">", written+enoughWrites))
+		awaitMoreWrites(ctx, s.confirming)
 		s.stop()
 		stay(ctx, stillness) // a server that syncs each second keeps what it appends so long to itself
 		epoch := s.Status.Epoch

@@ -106,6 +106,12 @@ func start(ctx context.Context, redis *cachev1alpha1.Redis, use int) *subject {
 	return s
 }
 
+// awaitMoreWrites shows that the writer still writes, or writes again.
+func awaitMoreWrites(ctx context.Context, w *fault.Writer) {
+	GinkgoHelper()
+	Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", w.Written()+enoughWrites))
+}
+
 // dialers of the master's Service, and of a single server; both as the application.
 func (s *subject) dialers(ctx context.Context) (through func() *goredis.Client, to func(address string) *goredis.Client) {
 	GinkgoHelper()
