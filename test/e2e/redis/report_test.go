@@ -58,9 +58,9 @@ var _ = ReportAfterSuite("the report", func(report Report) {
 // timeForFault is what one may take at most, and the Redis after it.
 const timeForFault = 90 * time.Second
 
-// within is the time limit of a row. Its crowd must be made and deleted, too, and may be larger than the row says.
+// within is the time limit of a row. Its background load must be made and deleted, too.
 func (f faultRow) within() time.Duration {
-	return 4*time.Minute + time.Duration(f.runs)*(timeForFault+f.lasts) + 3*timeForCrowd(f.objects)
+	return 4*time.Minute + time.Duration(f.runs)*(timeForFault+f.lasts) + 3*timeForBackground(f.objects)
 }
 
 // scaled is a row as this report has it: a short one or a long one.
@@ -80,13 +80,13 @@ func report(ctx context.Context, f faultRow) *fault.Row {
 	row := &fault.Row{Fault: f.name, Failed: true}
 	AddReportEntry(rowEntry, row, ReportEntryVisibilityNever)
 	restore := withdraw(ctx, f.without)
-	var others *crowd
+	var others *backgroundLoad
 	for done := 0; done < f.runs; done += sitting {
 		s, leave := shareSubject(ctx, f, min(sitting, f.runs-done))
 		if done == 0 { // the Redis comes first, or it would wait for all that others have made
-			others = startCrowd(ctx, f, s)
+			others = startBackground(ctx, f, s)
 		}
-		s.crowd = others
+		s.background = others
 		s.injectAll(ctx, f, min(sitting, f.runs-done), row)
 		Expect(leave(ctx)).To(Succeed())
 	}
@@ -166,7 +166,7 @@ func (s *subject) inject(ctx context.Context, f faultRow, n int) fault.Run {
 	}
 	s.confirming.Outage()
 
-	struck, writes := time.Now(), s.crowd.writesSoFar()
+	struck, writes := time.Now(), s.background.writesSoFar()
 	undo, err := f.inject(ctx, s, master, n)
 	Expect(err).NotTo(HaveOccurred())
 	if undo != nil {
@@ -178,7 +178,7 @@ func (s *subject) inject(ctx context.Context, f faultRow, n int) fault.Run {
 	Expect(end()).To(Succeed())
 	written := s.confirming.Written()
 	Eventually(s.healed).WithContext(ctx).WithArguments(due, written+enoughWrites).Should(Succeed())
-	Expect(s.crowd.hasProceeded(writes)).To(Succeed())
+	Expect(s.background.hasProceeded(writes)).To(Succeed())
 
 	if !f.moves {
 		Expect(s.Status.Epoch).To(Equal(epoch), "another master for nothing")

@@ -42,10 +42,10 @@ type subject struct {
 	confirming, plain *fault.Writer
 	endpoints         *fault.Endpoints
 	servers           *fault.Servers
-	stop              func()       // the writing
-	follow            func() error // what happens, again: the API server was away
-	hasHostileServers bool         // by hostile servers
-	crowd             *crowd       // of objects of others; nil if there is none
+	stop              func()          // the writing
+	follow            func() error    // what happens, again: the API server was away
+	hasHostileServers bool            // by hostile servers
+	background        *backgroundLoad // of objects of others; nil if there is none
 }
 
 // newSubject makes a Redis of the spec's own and lets the writing start.
@@ -190,7 +190,7 @@ func (s *subject) waitUntilHealed(ctx context.Context) {
 	Eventually(func(ctx context.Context) error { return s.healed(ctx, 0, 0) }).WithContext(ctx).Should(Succeed())
 	Eventually(cluster.Leads).WithContext(ctx).WithArguments(k8s).Should(Succeed())
 	still := s.endpoints.Still
-	if s.crowd.isBusy() {
+	if s.background.isBusy() {
 		still = s.endpoints.ServiceStill
 	}
 	Eventually(still).WithContext(ctx).Should(BeNumerically(">", stillness))

@@ -20,25 +20,25 @@ import (
 )
 
 const (
-	// crowdWriters write at once, without a pause.
-	crowdWriters = 4
-	// crowdTime and timePerObject are what it may take to make a crowd, and to delete it. By default, each of Kubernetes' controllers
-	// sends 20 requests a second, and needs several for one object.
-	crowdTime, timePerObject = 10 * time.Minute, time.Second
-	// crowdPolling is rare, because each look lists all objects.
-	crowdPolling = 10 * time.Second
-	// headStart is which part of the objects, a tenth, a crowd has made before the first fault: Kubernetes' controllers are behind by then.
+	// backgroundWriters write at once, without a pause.
+	backgroundWriters = 4
+	// backgroundTime and timePerObject are what it may take to make a background load, and to delete it. By default, each of Kubernetes'
+	// controllers sends 20 requests a second, and needs several for one object.
+	backgroundTime, timePerObject = 10 * time.Minute, time.Second
+	// backgroundPolling is rare, because each look lists all objects.
+	backgroundPolling = 10 * time.Second
+	// headStart is which part of the objects, a tenth, others have made before the first fault: Kubernetes' controllers are behind by then.
 	headStart = 10
-	// hugeCrowd takes so long that a row with as many objects or more is run only if FOCUS names the number.
-	hugeCrowd = 10_000
+	// hugeBackground takes so long that a row with as many objects or more is run only if FOCUS names the number.
+	hugeBackground = 10_000
 )
 
 // retryBackoff is how others retry a request that fails: for some 25 s.
 var retryBackoff = wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 9}
 
-// crowd is what others do in a namespace of their own, from before the first fault of a row until after the last. Its pods run on a
-// node that is simulated: no machine has room for so many.
-type crowd struct {
+// backgroundLoad is what others do in a namespace of their own, from before the first fault of a row until after the last. Its pods run on
+// a node that is simulated: no machine has room for so many.
+type backgroundLoad struct {
 	objects   int // at least
 	namespace string
 	node      *fakekube.Node
@@ -58,7 +58,7 @@ type crowd struct {
 type writeFunc func(ctx context.Context, n int) error
 
 // amongFunc makes what is there before the first fault, and returns what others do until after the last one: nil if they rest.
-type amongFunc func(ctx context.Context, c *crowd) writeFunc
+type amongFunc func(ctx context.Context, b *backgroundLoad) writeFunc
 
 // killAmong is a row of kills among so many objects of others. Its name says how many.
 func killAmong(name string, objects int, among amongFunc) faultRow {
@@ -69,158 +69,159 @@ func killAmong(name string, objects int, among amongFunc) faultRow {
 // thousands are separated by a comma, as people write them.
 func thousands(n int) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
 
-// timeForCrowd is what it may take to make that many objects, or to delete them.
-func timeForCrowd(objects int) time.Duration {
+// timeForBackground is what it may take to make that many objects, or to delete them.
+func timeForBackground(objects int) time.Duration {
 	if objects == 0 {
 		return 0
 	}
-	return crowdTime + time.Duration(objects)*timePerObject
+	return backgroundTime + time.Duration(objects)*timePerObject
 }
 
-// isSelected reports whether this report has the row. One with a crowd takes too long for a short report, and one with a huge crowd needs
-// FOCUS as well.
+// isSelected reports whether this report has the row. One with a background load takes too long for a short report, and one with a huge
+// load needs FOCUS as well.
 func (f faultRow) isSelected(focus []string) bool {
 	if f.among == nil {
 		return true
 	}
 	number := thousands(f.objects)
-	return long && (f.objects < hugeCrowd || slices.ContainsFunc(focus, func(s string) bool { return strings.Contains(s, number) }))
+	return long && (f.objects < hugeBackground || slices.ContainsFunc(focus, func(s string) bool { return strings.Contains(s, number) }))
 }
 
-// startCrowd returns once the row's objects are there or, if others write on, once they have a head start. It is nil for a row without a
-// crowd.
-func startCrowd(ctx context.Context, f faultRow, s *subject) *crowd {
+// startBackground returns once the row's objects are there or, if others write on, once they have a head start. It is nil for a row without
+// a background load.
+func startBackground(ctx context.Context, f faultRow, s *subject) *backgroundLoad {
 	GinkgoHelper()
 	if f.among == nil {
 		return nil
 	}
 	config, _, err := cluster.Dial()
 	Expect(err).NotTo(HaveOccurred())
-	c := &crowd{objects: f.objects, namespace: createNamespace(ctx).Name, stop: func() error { return nil }}
+	b := &backgroundLoad{objects: f.objects, namespace: createNamespace(ctx).Name, stop: func() error { return nil }}
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	DeferCleanup(func(ctx context.Context) {
 		defer end() // the node's pods do not end without it
-		c.remove(ctx)
-	}, NodeTimeout(2*timeForCrowd(f.objects))) // others may have made more
-	c.node, err = fakekube.StartNode(running, config, k8s.Scheme(), c.namespace)
+		b.remove(ctx)
+	}, NodeTimeout(2*timeForBackground(f.objects))) // others may have made more
+	b.node, err = fakekube.StartNode(running, config, k8s.Scheme(), b.namespace)
 	Expect(err).NotTo(HaveOccurred())
-	c.writes = f.among(ctx, c)
-	if c.writes == nil {
+	b.writes = f.among(ctx, b)
+	if b.writes == nil {
 		// Kubernetes' controllers write the endpoints of what is ready for a long time.
-		Eventually(s.endpoints.Still).WithContext(ctx).WithTimeout(timeForCrowd(f.objects)).Should(BeNumerically(">", stillness))
-		return c
+		Eventually(s.endpoints.Still).WithContext(ctx).WithTimeout(timeForBackground(f.objects)).Should(BeNumerically(">", stillness))
+		return b
 	}
-	c.write(running)
-	c.untilWritten(ctx, f.objects/headStart)
-	c.started = c.node.Started()
-	return c
+	b.write(running)
+	b.untilWritten(ctx, f.objects/headStart)
+	b.started = b.node.Started()
+	return b
 }
 
 // write until stop is called, or a request keeps failing.
-func (c *crowd) write(ctx context.Context) {
+func (b *backgroundLoad) write(ctx context.Context) {
 	writing, enough := context.WithCancel(ctx)
-	c.ended = make(chan struct{})
+	b.ended = make(chan struct{})
 	var failed error
 	go func() {
-		defer close(c.ended)
-		failed = cluster.ForEach(writing, crowdWriters, math.MaxInt, func(n int) error {
+		defer close(b.ended)
+		failed = cluster.ForEach(writing, backgroundWriters, math.MaxInt, func(n int) error {
 			// By ctx: stop lets the writes that run end, and reports none of them as failed.
-			if err := persistently(ctx, func(ctx context.Context) error { return c.writes(ctx, n) }); err != nil {
+			if err := persistently(ctx, func(ctx context.Context) error { return b.writes(ctx, n) }); err != nil {
 				return err
 			}
-			c.written.Add(1)
+			b.written.Add(1)
 			return nil
 		})
 	}()
-	c.stop = func() error {
+	b.stop = func() error {
 		enough()
-		<-c.ended
+		<-b.ended
 		return failed
 	}
 }
 
 // untilWritten waits until others have written that often.
-func (c *crowd) untilWritten(ctx context.Context, writes int) {
+func (b *backgroundLoad) untilWritten(ctx context.Context, writes int) {
 	GinkgoHelper()
-	Eventually(func() (int64, error) { return c.written.Load(), c.continues() }).WithContext(ctx).WithTimeout(timeForCrowd(c.objects)).
+	Eventually(func() (int64, error) { return b.written.Load(), b.continues() }).WithContext(ctx).WithTimeout(timeForBackground(b.objects)).
 		Should(BeNumerically(">=", writes))
 }
 
 // continues is nil while others write. They write until stop is called, unless a request has kept failing.
-func (c *crowd) continues() error {
+func (b *backgroundLoad) continues() error {
 	select {
-	case <-c.ended:
-		return StopTrying("others gave up").Wrap(c.stop())
+	case <-b.ended:
+		return StopTrying("others gave up").Wrap(b.stop())
 	default:
 		return nil
 	}
 }
 
 // make all objects, before the first fault.
-func (c *crowd) make(ctx context.Context, newObjects func(n int) []client.Object) {
+func (b *backgroundLoad) make(ctx context.Context, newObjects func(n int) []client.Object) {
 	GinkgoHelper()
-	Expect(cluster.ForEach(ctx, crowdWriters, c.objects, func(n int) error {
+	Expect(cluster.ForEach(ctx, backgroundWriters, b.objects, func(n int) error {
 		return persistently(ctx, func(ctx context.Context) error { return create(ctx, newObjects(n)...) })
 	})).To(Succeed())
 }
 
 // untilAll waits until that many objects are counted.
-func (c *crowd) untilAll(ctx context.Context, count func(context.Context) (int, error)) {
+func (b *backgroundLoad) untilAll(ctx context.Context, count func(context.Context) (int, error)) {
 	GinkgoHelper()
-	Eventually(count).WithContext(ctx).WithTimeout(timeForCrowd(c.objects)).WithPolling(crowdPolling).Should(BeNumerically(">=", c.objects))
+	Eventually(count).WithContext(ctx).WithTimeout(timeForBackground(b.objects)).WithPolling(backgroundPolling).
+		Should(BeNumerically(">=", b.objects))
 }
 
 // writesSoFar are those of others that have succeeded.
-func (c *crowd) writesSoFar() int64 {
-	if c == nil {
+func (b *backgroundLoad) writesSoFar() int64 {
+	if b == nil {
 		return 0
 	}
-	return c.written.Load()
+	return b.written.Load()
 }
 
 // isBusy reports whether others write.
-func (c *crowd) isBusy() bool { return c != nil && c.writes != nil }
+func (b *backgroundLoad) isBusy() bool { return b != nil && b.writes != nil }
 
 // hasProceeded returns an error if others should write, and have stopped or written nothing since before.
-func (c *crowd) hasProceeded(before int64) error {
-	if !c.isBusy() {
+func (b *backgroundLoad) hasProceeded(before int64) error {
+	if !b.isBusy() {
 		return nil
 	}
-	if c.written.Load() == before {
-		return errors.Join(c.continues(),
+	if b.written.Load() == before {
+		return errors.Join(b.continues(),
 			errors.New("others wrote nothing between the fault and its end, so the row does not show what its name says"))
 	}
-	return c.continues()
+	return b.continues()
 }
 
 // end the writing after the last fault, once there are as many objects as the row says.
-func (c *crowd) end(ctx context.Context) {
+func (b *backgroundLoad) end(ctx context.Context) {
 	GinkgoHelper()
-	if !c.isBusy() {
+	if !b.isBusy() {
 		return
 	}
-	pods := c.node.Started() - c.started
+	pods := b.node.Started() - b.started
 	Expect(pods).To(BeNumerically(">", 0), "no pod of others started between the first fault and the last, "+
 		"so Kubernetes' controllers did not do what others wrote")
-	c.untilWritten(ctx, c.objects)
-	Expect(c.stop()).To(Succeed(), "others gave up")
+	b.untilWritten(ctx, b.objects)
+	Expect(b.stop()).To(Succeed(), "others gave up")
 	AddReportEntry("what others did meanwhile", fmt.Sprintf("%d writes; %d pods started between the first fault and the last",
-		c.written.Load(), pods))
+		b.written.Load(), pods))
 }
 
 // remove all of it. The garbage collector and the operator have less to do when the objects go before the namespace.
-func (c *crowd) remove(ctx context.Context) {
+func (b *backgroundLoad) remove(ctx context.Context) {
 	GinkgoHelper()
-	errs := []error{c.stop()}
-	for _, of := range c.types {
+	errs := []error{b.stop()}
+	for _, of := range b.types {
 		// The API server ends a request that takes a minute. What it has deleted until then is gone.
 		errs = append(errs, persistently(ctx, func(ctx context.Context) error {
-			return k8s.DeleteAllOf(ctx, of, client.InNamespace(c.namespace))
+			return k8s.DeleteAllOf(ctx, of, client.InNamespace(b.namespace))
 		}))
 	}
-	errs = append(errs, cluster.DeleteNamespaces(ctx, k8s, 2*timeForCrowd(c.objects), c.namespace))
-	if c.node != nil {
-		errs = append(errs, c.node.Remove(context.WithoutCancel(ctx))) // or the node stays if the time is up
+	errs = append(errs, cluster.DeleteNamespaces(ctx, k8s, 2*timeForBackground(b.objects), b.namespace))
+	if b.node != nil {
+		errs = append(errs, b.node.Remove(context.WithoutCancel(ctx))) // or the node stays if the time is up
 	}
 	Expect(errors.Join(errs...)).To(Succeed())
 }

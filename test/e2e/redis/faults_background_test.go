@@ -37,49 +37,49 @@ func amidChurn(ctx context.Context, s *subject, n int) (end func() error, err er
 }
 
 // amongNewMemcacheds has the same operator make the children of ever more objects, faster than kube-controller-manager follows.
-func amongNewMemcacheds(_ context.Context, c *crowd) writeFunc {
-	c.types = []client.Object{&cachev1alpha1.Memcached{}}
-	return func(ctx context.Context, n int) error { return create(ctx, c.memcached(n)) }
+func amongNewMemcacheds(_ context.Context, b *backgroundLoad) writeFunc {
+	b.types = []client.Object{&cachev1alpha1.Memcached{}}
+	return func(ctx context.Context, n int) error { return create(ctx, b.memcached(n)) }
 }
 
 // amongMemcacheds that rest: the operator and Kubernetes' controllers hold them in memory, and have nothing to do for them.
-func amongMemcacheds(ctx context.Context, c *crowd) writeFunc {
+func amongMemcacheds(ctx context.Context, b *backgroundLoad) writeFunc {
 	GinkgoHelper()
-	c.types = []client.Object{&cachev1alpha1.Memcached{}}
-	c.make(ctx, func(n int) []client.Object { return []client.Object{c.memcached(n)} })
-	c.untilAll(ctx, c.readyMemcacheds)
+	b.types = []client.Object{&cachev1alpha1.Memcached{}}
+	b.make(ctx, func(n int) []client.Object { return []client.Object{b.memcached(n)} })
+	b.untilAll(ctx, b.readyMemcacheds)
 	return nil
 }
 
 // amongRollouts rolls all Deployments of others, one after the other and over again, so that the endpoints of their Services change
 // all the time. The operator has nothing to do with them.
-func amongRollouts(ctx context.Context, c *crowd) writeFunc {
+func amongRollouts(ctx context.Context, b *backgroundLoad) writeFunc {
 	GinkgoHelper()
-	c.types = []client.Object{&appsv1.Deployment{}}
-	c.make(ctx, c.deploymentWithService)
-	c.untilAll(ctx, c.availableDeployments)
+	b.types = []client.Object{&appsv1.Deployment{}}
+	b.make(ctx, b.deploymentWithService)
+	b.untilAll(ctx, b.availableDeployments)
 	return func(ctx context.Context, n int) error {
 		roll := client.RawPatch(types.MergePatchType, fmt.Appendf(nil,
 			`{"spec":{"template":{"metadata":{"annotations":{"example.com/rolled":"%d"}}}}}`, n))
-		return k8s.Patch(ctx, &appsv1.Deployment{ObjectMeta: c.nameOf(n % c.objects)}, roll)
+		return k8s.Patch(ctx, &appsv1.Deployment{ObjectMeta: b.nameOf(n % b.objects)}, roll)
 	}
 }
 
-func (c *crowd) nameOf(n int) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: c.namespace, Name: fmt.Sprintf("crowd-%05d", n)}
+func (b *backgroundLoad) nameOf(n int) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: b.namespace, Name: fmt.Sprintf("background-%05d", n)}
 }
 
 // memcached of one pod.
-func (c *crowd) memcached(n int) client.Object {
-	return builders.Memcached(c.nameOf(n).Name).In(c.namespace).Size(1).
-		With(func(s *cachev1alpha1.MemcachedSpec) { c.node.Place(&s.Scheduling) }).Build()
+func (b *backgroundLoad) memcached(n int) client.Object {
+	return builders.Memcached(b.nameOf(n).Name).In(b.namespace).Size(1).
+		With(func(s *cachev1alpha1.MemcachedSpec) { b.node.Place(&s.Scheduling) }).Build()
 }
 
 // deploymentWithService of one pod. It keeps no more former ReplicaSets than it needs.
-func (c *crowd) deploymentWithService(n int) []client.Object {
+func (b *backgroundLoad) deploymentWithService(n int) []client.Object {
 	var where commonv1.Scheduling
-	c.node.Place(&where)
-	name := c.nameOf(n)
+	b.node.Place(&where)
+	name := b.nameOf(n)
 	labels := map[string]string{"app": name.Name}
 	return []client.Object{
 		&corev1.Service{ObjectMeta: name, Spec: corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80}}}},
@@ -94,9 +94,9 @@ func (c *crowd) deploymentWithService(n int) []client.Object {
 }
 
 // readyMemcacheds counts them.
-func (c *crowd) readyMemcacheds(ctx context.Context) (ready int, err error) {
+func (b *backgroundLoad) readyMemcacheds(ctx context.Context) (ready int, err error) {
 	var all cachev1alpha1.MemcachedList
-	err = k8s.List(ctx, &all, client.InNamespace(c.namespace))
+	err = k8s.List(ctx, &all, client.InNamespace(b.namespace))
 	for i := range all.Items {
 		if meta.IsStatusConditionTrue(all.Items[i].Status.Conditions, commonv1.ConditionReady) {
 			ready++
@@ -106,9 +106,9 @@ func (c *crowd) readyMemcacheds(ctx context.Context) (ready int, err error) {
 }
 
 // availableDeployments counts those whose pod is ready.
-func (c *crowd) availableDeployments(ctx context.Context) (available int, err error) {
+func (b *backgroundLoad) availableDeployments(ctx context.Context) (available int, err error) {
 	var all appsv1.DeploymentList
-	err = k8s.List(ctx, &all, client.InNamespace(c.namespace))
+	err = k8s.List(ctx, &all, client.InNamespace(b.namespace))
 	for i := range all.Items {
 		if all.Items[i].Status.AvailableReplicas > 0 {
 			available++
