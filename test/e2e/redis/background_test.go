@@ -29,6 +29,8 @@ const (
 	backgroundPolling = 10 * time.Second
 	// headStart is which part of the objects, a tenth, others have made before the first fault: Kubernetes' controllers are behind by then.
 	headStart = 10
+	// maxSurplus is how many times as many objects as the row says there may be at once.
+	maxSurplus = 2
 	// hugeBackground takes so long that a row with as many objects or more is run only if FOCUS names the number.
 	hugeBackground = 10_000
 )
@@ -101,7 +103,7 @@ func startBackground(ctx context.Context, f faultRow, s *subject) *backgroundLoa
 	DeferCleanup(func(ctx context.Context) {
 		defer end() // the node's pods do not end without it
 		b.remove(ctx)
-	}, NodeTimeout(2*timeForBackground(f.objects))) // others may have made more
+	}, NodeTimeout(maxSurplus*timeForBackground(f.objects)))
 	b.node, err = fakekube.StartNode(running, config, k8s.Scheme(), b.namespace)
 	Expect(err).NotTo(HaveOccurred())
 	b.writes = f.among(ctx, b)
@@ -219,7 +221,7 @@ func (b *backgroundLoad) remove(ctx context.Context) {
 			return k8s.DeleteAllOf(ctx, of, client.InNamespace(b.namespace))
 		}))
 	}
-	errs = append(errs, cluster.DeleteNamespaces(ctx, k8s, 2*timeForBackground(b.objects), b.namespace))
+	errs = append(errs, cluster.DeleteNamespaces(ctx, k8s, maxSurplus*timeForBackground(b.objects), b.namespace))
 	if b.node != nil {
 		errs = append(errs, b.node.Remove(context.WithoutCancel(ctx))) // or the node stays if the time is up
 	}

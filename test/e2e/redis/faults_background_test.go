@@ -36,10 +36,17 @@ func amidChurn(ctx context.Context, s *subject, n int) (end func() error, err er
 	}, nil
 }
 
-// amongNewMemcacheds has the same operator make the children of ever more objects, faster than kube-controller-manager follows.
+// amongNewMemcacheds has the same operator make the children of ever more objects, faster than kube-controller-manager follows. Once there
+// are as many as can be deleted in time, one goes for each that comes.
 func amongNewMemcacheds(_ context.Context, b *backgroundLoad) writeFunc {
 	b.types = []client.Object{&cachev1alpha1.Memcached{}}
-	return func(ctx context.Context, n int) error { return create(ctx, b.memcached(n)) }
+	most := maxSurplus * b.objects
+	return func(ctx context.Context, n int) error {
+		if err := create(ctx, b.memcached(n)); err != nil || n < most {
+			return err
+		}
+		return client.IgnoreNotFound(k8s.Delete(ctx, b.memcached(n-most)))
+	}
 }
 
 // amongMemcacheds that rest: the operator and Kubernetes' controllers hold them in memory, and have nothing to do for them.

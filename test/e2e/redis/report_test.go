@@ -60,7 +60,7 @@ const timeForFault = 90 * time.Second
 
 // within is the time limit of a row. Its background load must be made and deleted, too.
 func (f faultRow) within() time.Duration {
-	return 4*time.Minute + time.Duration(f.runs)*(timeForFault+f.lasts) + 3*timeForBackground(f.objects)
+	return 4*time.Minute + time.Duration(f.runs)*(timeForFault+f.lasts) + (1+maxSurplus)*timeForBackground(f.objects)
 }
 
 // scaled is a row as this report has it: a short one or a long one.
