@@ -92,8 +92,8 @@ func combine[T any](cases []masterChange, values []T, set func(*masterChange, T)
 	return all
 }
 
-// formers make the pods of the former slices, from pod a-1.
-var formers = map[string]func(pod *corev1.Pod) []*corev1.Pod{
+// podsBefore make the pods of the former slices, from pod a-1.
+var podsBefore = map[string]func(pod *corev1.Pod) []*corev1.Pod{
 	"no pod":                    func(*corev1.Pod) []*corev1.Pod { return nil },
 	"a master on another node":  func(*corev1.Pod) []*corev1.Pod { return []*corev1.Pod{anotherPod("a-0", otherNode)} },
 	"a master on the same node": func(pod *corev1.Pod) []*corev1.Pod { return []*corev1.Pod{anotherPod("a-0", pod.Spec.NodeName)} },
@@ -133,7 +133,7 @@ var formers = map[string]func(pod *corev1.Pod) []*corev1.Pod{
 //     update by Kubernetes adds them again;
 //   - a pod whose subdomain is the master's Service, which gives its endpoint a hostname: a StatefulSet of ours names the headless one.
 func TestLeadToWritesWhatKubernetesWrites(t *testing.T) {
-	for name, former := range formers {
+	for name, former := range podsBefore {
 		t.Run(name, func(t *testing.T) {
 			all, same := masterChanges(), 0
 			for _, m := range all {
@@ -163,42 +163,42 @@ func (m masterChange) check(t *testing.T, formerPods []*corev1.Pod) bool {
 	}
 	manager := newControllerManager(t)
 	manager.reconcile(t, m.service(t, "a-0", m.ports != ourPorts), formerPods, formerTime)
-	former, led := m.byFamily(t, "kube-controller-manager before", manager.slices(t)), manager.slices(t)
-	for _, slice := range led {
+	former, written := m.byFamily(t, "kube-controller-manager before", manager.slices(t)), manager.slices(t)
+	for _, slice := range written {
 		before := slice.DeepCopy()
 		if changed := LeadTo(slice, pod); changed == equality.Semantic.DeepEqual(before, slice) {
 			t.Errorf("%s: LeadTo reports %t and made\n%v\nof\n%v", m, changed, slice, before)
 		}
 	}
-	byUs := m.byFamily(t, "LeadTo", led)
+	byUs := m.byFamily(t, "LeadTo", written)
 	// It gets no time where no pod has changed. LeadTo writes none.
 	manager.reconcile(t, service, selected, time.Time{})
 	byKubernetes := m.byFamily(t, "kube-controller-manager", manager.slices(t))
-	late := []string{}
+	stillToWrite := []string{}
 	for family, kubernetes := range byKubernetes {
 		want := m.ofLeadTo(t, former[family], kubernetes)
 		if got := contentOf(byUs[family]); !equality.Semantic.DeepEqual(got, want) {
 			t.Errorf("%s: LeadTo made the %s slice\n%v\nnot\n%v", m, family, got, want)
 		}
 		if !equality.Semantic.DeepEqual(want, contentOf(kubernetes)) {
-			late = append(late, "update "+string(family))
+			stillToWrite = append(stillToWrite, "update "+string(family))
 		} else if got, want := timeOf(byUs[family]), timeOf(kubernetes); got != want {
 			t.Errorf("%s: the time of the last change in LeadTo's %s slice is %q, not %q", m, family, got, want)
 		}
 	}
-	slices.Sort(late)
+	slices.Sort(stillToWrite)
 
-	manager = newControllerManager(t, led...)
+	manager = newControllerManager(t, written...)
 	// A time alone, as a pod that has changed gives one, must be no reason to write.
-	if writes := manager.reconcile(t, service, selected, fixture.Noon.Add(time.Hour)); !slices.Equal(writes, late) {
-		t.Errorf("%s: after LeadTo, kube-controller-manager writes %q, not %q", m, writes, late)
+	if writes := manager.reconcile(t, service, selected, fixture.Noon.Add(time.Hour)); !slices.Equal(writes, stillToWrite) {
+		t.Errorf("%s: after LeadTo, kube-controller-manager writes %q, not %q", m, writes, stillToWrite)
 	}
 	for family, slice := range m.byFamily(t, "kube-controller-manager after LeadTo", manager.slices(t)) {
 		if got, want := contentOf(slice), contentOf(byKubernetes[family]); !equality.Semantic.DeepEqual(got, want) {
 			t.Errorf("%s: after both, the %s slice is\n%v\nnot\n%v", m, family, got, want)
 		}
 	}
-	return len(late) == 0
+	return len(stillToWrite) == 0
 }
 
 // ofLeadTo is what LeadTo must make of a former slice: what Kubernetes makes of it, but for the differences that are known.
