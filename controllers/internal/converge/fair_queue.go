@@ -118,7 +118,7 @@ func (f *fairQueue) enqueue(object reconcile.Request, priority int) {
 	if !stuck {
 		of = f.tenantOf(object.Namespace)
 	}
-	if added, is := f.passedOn[object]; is {
+	if added, ok := f.passedOn[object]; ok {
 		priority = max(priority, added)
 		delete(f.passedOn, object)
 	}
@@ -181,7 +181,7 @@ func (f *fairQueue) raise(object reconcile.Request, priority int) bool {
 	defer f.mu.Unlock()
 	t := f.turns[object]
 	if t == nil || !t.of.waiting.contains(t) {
-		if known, is := f.passedOn[object]; !is || priority > known {
+		if known, ok := f.passedOn[object]; !ok || priority > known {
 			f.passedOn[object] = priority
 		}
 		return false
