@@ -275,6 +275,8 @@ $(BIN)/operator-sdk: hack/tools/operator-sdk/go.mod
 	$(call tool,operator-sdk,$(BIN)/operator-sdk $(BIN)/scorecard-test,-tags containers_image_openpgp,$(stamped))
 $(BIN)/versitygw: hack/tools/versitygw/go.mod hack/tools/versitygw/main.go
 	$(call tool,versitygw,$(BIN)/versitygw)
+$(BIN)/helm: hack/tools/helm/go.mod
+	$(call tool,helm,$(BIN)/helm)
 $(BIN)/crdify: hack/tools/crdify/go.mod
 	$(call tool,crdify,$(BIN)/crdify)
 $(OLM) &: hack/tools/olm/go.mod
