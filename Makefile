@@ -60,10 +60,15 @@ generate: $(BIN)/controller-gen $(BIN)/crd-ref-docs ## Generate deep copies and 
 	controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	crd-ref-docs --log-level=ERROR --source-path=api --config=hack/api-docs.yaml --renderer=markdown --output-path=docs/api.md
 
-manifests: $(BIN)/controller-gen ## Generate CRDs and the manager's role.
+# The Helm chart makes the ServiceAccount from its values, and the rest of config/rbac from copies.
+CHART_RBAC := $(filter-out %/kustomization.yaml %/service_account.yaml,$(wildcard config/rbac/*.yaml))
+manifests: $(BIN)/controller-gen ## Generate CRDs, the manager's role and what the Helm chart has of both.
 	controller-gen crd rbac:roleName=manager-role paths=./api/... paths=./controllers/... \
 	  output:crd:artifacts:config=config/crd/bases output:rbac:artifacts:config=config/rbac
 	go run ./hack/crdbounds config/crd/bases
+	rm -rf config/helm/files && mkdir -p config/helm/files/crds config/helm/files/rbac
+	cp config/crd/bases/*.yaml config/helm/files/crds
+	cp $(CHART_RBAC) config/helm/files/rbac
 
 new-kind: ## Write the files of a new kind (GROUP=queue VERSION=v1alpha1 KIND=Queue), then name the places that remain.
 	go run ./hack/newkind "$(GROUP)" "$(VERSION)" "$(KIND)"
@@ -114,7 +119,7 @@ test-programs: $(BIN)/versitygw
 	go run -C hack/cluster . assets
 
 test-units: test-programs
-	go test $$(go list ./... | grep -v -e /hack/newkind -e '/test/bench$$' -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
+	go test $$(go list ./... | grep -v -e /hack/newkind -e '/test/bench$$' -e /test/chart -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
 	go -C hack/cluster test ./...
 	go -C $(BENCH_PLOT) test ./...
 
@@ -213,6 +218,7 @@ endef
 bundle: manifests $(BIN)/kustomize $(BIN)/operator-sdk ## Generate and validate the OLM bundle of VERSION.
 	$(file >config/manifests/release.yaml,$(release))
 	cd config/manager && kustomize edit set image controller=$(IMG)
+	sed -i -e 's/^version: .*/version: $(VERSION)/' -e 's/^appVersion: .*/appVersion: v$(VERSION)/' config/helm/Chart.yaml
 	operator-sdk generate kustomize manifests -q --apis-dir api --interactive=false
 	rm -rf bundle/*
 	kustomize build config/manifests | operator-sdk generate bundle -q --overwrite --version $(VERSION) --channels=stable --default-channel=stable
@@ -243,6 +249,11 @@ olm-e2e: $(OLM) ## Install, upgrade and remove the operator by OLM, under load.
 
 run-bundle: $(OLM) $(BIN)/operator-sdk ## Run the bundle by operator-sdk, have its scorecard judge it, and clean up.
 	go run ./hack/demo run-bundle
+
+##@ Helm
+.PHONY: chart-check
+chart-check: $(BIN)/helm $(BIN)/kustomize ## Check that the Helm chart renders what kustomize builds, and its values.
+	go test ./test/chart -count=1
 
 ##@ Release
 DIST := $(CURDIR)/dist
