@@ -260,7 +260,7 @@ DIST := $(CURDIR)/dist
 ARCHIVE = go run -C hack/cluster . archive --output $(DIST)/$(1)-v$(VERSION).tar --name ghcr.io/mainstay-operator/$(1):v$(VERSION)
 
 .PHONY: release
-release: bundle $(BIN)/opm ## Make VERSION's images, bundle, catalog, install.yaml and their checksums in dist/, always the same.
+release: bundle $(BIN)/opm ## Make VERSION's images, bundle, catalog, install.yaml, Helm chart and their checksums in dist/, always the same.
 	rm -rf $(DIST) && mkdir -p $(DIST)/build
 	go build -trimpath -buildvcs=false -ldflags="-s -w" -o $(DIST)/build/manager .
 	go build -trimpath -buildvcs=false -ldflags="-s -w" -o $(DIST)/build/guard ./controllers/activity/guard
@@ -272,7 +272,10 @@ release: bundle $(BIN)/opm ## Make VERSION's images, bundle, catalog, install.ya
 	cd bundle && tar --sort=name --mtime=@0 --mode=u=rwX,go=rX --owner=0 --group=0 --numeric-owner -cf $(DIST)/bundle-v$(VERSION).tar .
 	kustomize build config/default > $(DIST)/install.yaml
 	go run ./hack/catalog $(DIST)/catalog.yaml
-	cd $(DIST) && sha256sum *.tar *.yaml | tee SHA256SUMS
+	@# `helm package` would write the time into the archive.
+	cd config && tar --sort=name --mtime=@0 --mode=u=rwX,go=rX --owner=0 --group=0 --numeric-owner --transform='s,^helm,mainstay-operator,' \
+	  -c helm | gzip -9n > $(DIST)/mainstay-operator-$(VERSION).tgz
+	cd $(DIST) && sha256sum *.tar *.tgz *.yaml | tee SHA256SUMS
 
 $(BIN)/controller-gen $(BIN)/kustomize &: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
