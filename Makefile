@@ -251,9 +251,14 @@ run-bundle: $(OLM) $(BIN)/operator-sdk ## Run the bundle by operator-sdk, have i
 	go run ./hack/demo run-bundle
 
 ##@ Helm
-.PHONY: chart-check
+.PHONY: chart-check helm-e2e
 chart-check: $(BIN)/helm $(BIN)/kustomize ## Check that the Helm chart renders what kustomize builds, and its values.
 	go test ./test/chart -count=1
+
+helm-e2e: cluster-up $(BIN)/helm ## Install, upgrade and remove the operator by Helm: its objects serve meanwhile.
+	go run ./hack/demo undeploy
+	go test ./test/e2e/helm -v -count=1 -timeout 30m -ginkgo.no-color
+	go run ./hack/demo undeploy
 
 ##@ Release
 DIST := $(CURDIR)/dist
