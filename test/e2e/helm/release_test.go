@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/mainstay-operator/mainstay-operator/test/chart"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/samples"
 )
@@ -26,7 +26,7 @@ var sampled = []string{"EasyService", "Memcached", "Redis"}
 
 var _ = Describe("Helm", Ordered, func() {
 	var (
-		chart     string
+		folder    string
 		namespace string
 		objects   []*unstructured.Unstructured
 		before    map[string]string
@@ -37,9 +37,9 @@ var _ = Describe("Helm", Ordered, func() {
 		Expect(arrived(ctx, objects)).To(Succeed())
 		Expect(containers(ctx, namespace)).To(Equal(before), "a pod was replaced or restarted")
 	}
-	install := func(ctx context.Context, chart string, more ...string) {
+	install := func(ctx context.Context, folder string, more ...string) {
 		GinkgoHelper()
-		helm(ctx, append([]string{"upgrade", "--install", release, chart, "--create-namespace", "--reset-values", "--wait", "--timeout=3m"},
+		helm(ctx, append([]string{"upgrade", "--install", release, folder, "--create-namespace", "--reset-values", "--wait", "--timeout=3m"},
 			more...)...)
 		Eventually(cluster.Leads).WithContext(ctx).WithArguments(k8s).Should(Succeed())
 	}
@@ -52,7 +52,7 @@ var _ = Describe("Helm", Ordered, func() {
 
 	BeforeAll(func(ctx SpecContext) {
 		Expect(apiextensionsv1.AddToScheme(k8s.Scheme())).To(Succeed())
-		chart = filepath.Join(root, "config", "helm")
+		folder = filepath.Join(root, "config", "helm")
 		namespace = newNamespace(ctx)
 	})
 	AfterEach(func(ctx SpecContext) {
@@ -62,9 +62,11 @@ var _ = Describe("Helm", Ordered, func() {
 	})
 
 	It("installs an older chart, whose test succeeds, and the samples serve", func(ctx SpecContext) {
-		install(ctx, older(chart))
+		older := filepath.Join(GinkgoT().TempDir(), "older")
+		Expect(chart.WriteOlder(folder, older)).To(Succeed())
+		install(ctx, older)
 		helm(ctx, "test", release, "--timeout=2m")
-		Expect(shortNames(ctx)).NotTo(ContainElement("rd"))
+		Expect(shortNames(ctx)).NotTo(ContainElement(chart.RedisShortName))
 		objects = create(ctx, namespace)
 		Eventually(arrived).WithContext(ctx).WithArguments(objects).Should(Succeed())
 		var err error
@@ -73,14 +75,14 @@ var _ = Describe("Helm", Ordered, func() {
 	}, SpecTimeout(6*eventuallyTimeout))
 
 	It("upgrades the operator and its CRDs, and touches no pod", func(ctx SpecContext) {
-		install(ctx, chart)
-		Expect(shortNames(ctx)).To(ContainElement("rd"))
+		install(ctx, folder)
+		Expect(shortNames(ctx)).To(ContainElement(chart.RedisShortName))
 		helm(ctx, "test", release, "--timeout=2m")
 		untouched(ctx)
 	}, SpecTimeout(2*eventuallyTimeout))
 
 	It("manages the namespaces that the values name, with rights in these alone", func(ctx SpecContext) {
-		install(ctx, chart, "--set=watchNamespaces={"+namespace+"}")
+		install(ctx, folder, "--set=watchNamespaces={"+namespace+"}")
 		helm(ctx, "test", release, "--timeout=2m")
 		untouched(ctx)
 		Expect(may(ctx, namespace)).To(BeTrue())
@@ -88,7 +90,7 @@ var _ = Describe("Helm", Ordered, func() {
 	}, SpecTimeout(2*eventuallyTimeout))
 
 	It("manages its own namespace without rights on the cluster, and leaves the CRDs", func(ctx SpecContext) {
-		install(ctx, chart, "--set=scope=Namespace")
+		install(ctx, folder, "--set=scope=Namespace")
 		helm(ctx, "test", release, "--timeout=2m")
 		untouched(ctx)
 		Expect(rights(ctx)).To(BeEmpty())
@@ -97,7 +99,7 @@ var _ = Describe("Helm", Ordered, func() {
 	It("leaves CRDs, objects and pods when it is uninstalled, and manages them again", func(ctx SpecContext) {
 		remove(ctx)
 		untouched(ctx)
-		install(ctx, chart)
+		install(ctx, folder)
 		helm(ctx, "test", release, "--timeout=2m")
 		untouched(ctx)
 	}, SpecTimeout(3*eventuallyTimeout))
@@ -107,7 +109,7 @@ var _ = Describe("Helm", Ordered, func() {
 		_, err := cluster.Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--kustomize", filepath.Join(root, "config", "default"))
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(cluster.Leads).WithContext(ctx).WithArguments(k8s).Should(Succeed())
-		install(ctx, chart, "--take-ownership", "--force-conflicts")
+		install(ctx, folder, "--take-ownership", "--force-conflicts")
 		helm(ctx, "test", release, "--timeout=2m")
 		untouched(ctx)
 	}, SpecTimeout(3*eventuallyTimeout))
@@ -123,24 +125,6 @@ var _ = Describe("Helm", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 	}, SpecTimeout(2*eventuallyTimeout))
 })
-
-// older is the chart as an earlier version, whose CRD of Redis has no short name.
-func older(chart string) string {
-	GinkgoHelper()
-	folder := filepath.Join(GinkgoT().TempDir(), "mainstay-operator")
-	Expect(os.CopyFS(folder, os.DirFS(chart))).To(Succeed())
-	for file, replacement := range map[string][2]string{
-		"Chart.yaml": {"\nversion: ", "\nversion: 0.0.1-"},
-		"files/crds/cache.mainstay-operator.io_redis.yaml": {"    - rd\n", "    - former\n"},
-	} {
-		path := filepath.Join(folder, file)
-		content, err := os.ReadFile(path)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(strings.Count(string(content), replacement[0])).To(Equal(1), "%s in %s", replacement[0], file)
-		Expect(os.WriteFile(path, []byte(strings.Replace(string(content), replacement[0], replacement[1], 1)), 0o600)).To(Succeed())
-	}
-	return folder
-}
 
 // create the samples in a namespace.
 func create(ctx context.Context, namespace string) []*unstructured.Unstructured {
