@@ -252,7 +252,8 @@ run-bundle: $(OLM) $(BIN)/operator-sdk ## Run the bundle by operator-sdk, have i
 
 ##@ Helm
 .PHONY: chart-check helm-e2e
-chart-check: $(BIN)/helm $(BIN)/kustomize ## Check that the Helm chart renders what kustomize builds, and its values.
+chart-check: $(BIN)/helm $(BIN)/kustomize ## Check that the Helm chart renders what kustomize builds, its values, and releases on an API server.
+	go run -C hack/cluster . assets
 	go test ./test/chart -count=1
 
 helm-e2e: cluster-up $(BIN)/helm ## Install, upgrade and remove the operator by Helm: its objects serve meanwhile.

@@ -3,10 +3,12 @@ package chart
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
@@ -19,7 +21,7 @@ type server struct {
 
 func startServer(t *testing.T) server {
 	t.Helper()
-	control := &envtest.Environment{BinaryAssetsDirectory: within(t, ".bin")}
+	control := &envtest.Environment{BinaryAssetsDirectory: within(t, ".bin"), ControlPlaneStartTimeout: 2 * time.Minute}
 	t.Cleanup(func() {
 		if err := control.Stop(); err != nil {
 			t.Error(err)
@@ -131,6 +133,23 @@ func TestARelease(t *testing.T) {
 	if names := s.shortNames(); !slices.Contains(names, RedisShortName) {
 		t.Fatalf("the CRD has the short names %q", names)
 	}
+
+	t.Log("helm test waits for its pod, and removes what it has made")
+	helm := exec.CommandContext(t.Context(), within(t, ".bin/helm"), "test", "mainstay-operator", "--namespace", namespace,
+		"--kubeconfig", s.kubeconfig)
+	helm.Stderr = t.Output()
+	if err := helm.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.run("kubectl", "wait", "--for=create", "pod/mainstay-operator-test", "--namespace", namespace, "--timeout=2m")
+	s.has(true, "memcached/mainstay-operator-test", "--namespace", namespace)
+	s.run("kubectl", "patch", "pod/mainstay-operator-test", "--namespace", namespace, "--subresource=status", "--type=merge",
+		`--patch={"status":{"phase":"Succeeded"}}`) // as a kubelet does
+	if err := helm.Wait(); err != nil {
+		t.Errorf("helm test: %v", err)
+	}
+	s.has(false, "memcached/mainstay-operator-test", "--namespace", namespace)
+	s.has(false, "pod/mainstay-operator-test", "--namespace", namespace)
 
 	t.Log("a second release with rights on the cluster is refused, and one for its namespace alone is not")
 	s.refuses(imported, install(current, "second")...)

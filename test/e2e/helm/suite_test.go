@@ -4,7 +4,6 @@
 package helm
 
 import (
-	"bytes"
 	"context"
 	"os/exec"
 	"path/filepath"
@@ -59,14 +58,11 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 })
 
 // helm runs Helm on the release's namespace.
-func helm(ctx context.Context, args ...string) string {
+func helm(ctx context.Context, args ...string) {
 	GinkgoHelper()
-	var stdout, stderr bytes.Buffer
 	command := exec.CommandContext(ctx, filepath.Join(root, ".bin", "helm"), append(args, "--namespace", cluster.OperatorNamespace)...)
-	command.Stdout, command.Stderr = &stdout, &stderr
-	err := command.Run()
-	Expect(err).NotTo(HaveOccurred(), "helm %s: %s%s", strings.Join(args, " "), stdout.String(), stderr.String())
-	return stdout.String()
+	said, err := command.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), "helm %s: %s", strings.Join(args, " "), said)
 }
 
 // newNamespace is there until the specs have ended.
