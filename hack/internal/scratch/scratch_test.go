@@ -1,13 +1,14 @@
-package main
+package scratch
 
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
 
-func TestScratchImage(t *testing.T) {
+func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) {
 		t.Helper()
@@ -22,20 +23,20 @@ func TestScratchImage(t *testing.T) {
 	write("bundle/manifests/a.yaml", "a: 1\n")
 	write("bundle/manifests/deep/b.yaml", "b: 2\n")
 	write("Dockerfile", "FROM scratch\n# what it is\nLABEL kind=bundle\nCOPY bundle/manifests /there/manifests/\n")
-	image, err := scratchImage("example.com/bundle:v1", filepath.Join(dir, "Dockerfile"), dir)
+	image, err := Read(filepath.Join(dir, "Dockerfile"), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if image.Config.Labels["kind"] != "bundle" {
-		t.Errorf("labels %v", image.Config.Labels)
-	}
-	files := untar(t, strings.NewReader(string(image.Layers[0].content)))
-	if string(files["there/manifests/a.yaml"]) != "a: 1\n" || string(files["there/manifests/deep/b.yaml"]) != "b: 2\n" {
-		t.Errorf("files %v", files)
+	want := Image{Labels: map[string]string{"kind": "bundle"}, Files: []File{
+		{Name: "there/"}, {Name: "there/manifests/"}, {"there/manifests/a.yaml", []byte("a: 1\n")},
+		{Name: "there/manifests/deep/"}, {"there/manifests/deep/b.yaml", []byte("b: 2\n")},
+	}}
+	if !reflect.DeepEqual(image, want) {
+		t.Errorf("read %q, want %q", image, want)
 	}
 
 	write("Dockerfile", "FROM debian\nRUN true\n")
-	if _, err := scratchImage("x", filepath.Join(dir, "Dockerfile"), dir); err == nil || !strings.Contains(err.Error(), "FROM debian") {
+	if _, err := Read(filepath.Join(dir, "Dockerfile"), dir); err == nil || !strings.Contains(err.Error(), "FROM debian") {
 		t.Errorf("what it cannot do: %v", err)
 	}
 }
