@@ -81,12 +81,13 @@ fmt: ## Format the code.
 vet: ## Vet the code.
 	go vet ./...
 	go -C hack/cluster vet ./...
+	go -C hack/release vet ./...
 
 # These modules have their own go.mod, so that the operator's names neither what the report of EtcdCluster needs, which is much
-# of etcd's own tests, nor what draws the plots of the benchmark, nor what the local cluster needs.
+# of etcd's own tests, nor what draws the plots of the benchmark, nor what the local cluster or a release needs.
 ETCD_REPORT := test/e2e/etcd
 BENCH_PLOT := test/bench/plot
-MODULES := $(ETCD_REPORT) $(BENCH_PLOT) hack/cluster
+MODULES := $(ETCD_REPORT) $(BENCH_PLOT) hack/cluster hack/release
 
 lint: $(BIN)/golangci-lint ## Lint the code.
 	golangci-lint run
@@ -121,6 +122,7 @@ test-programs: $(BIN)/versitygw
 test-units: test-programs
 	go test $$(go list ./... | grep -v -e /hack/newkind -e '/test/bench$$' -e /test/chart -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
 	go -C hack/cluster test ./...
+	go -C hack/release test ./...
 	go -C $(BENCH_PLOT) test ./...
 
 searches: ## Search the models of Redis and EtcdCluster, Activity's crashes and the backups' walks in full; test-units has the start of each.
@@ -263,25 +265,21 @@ helm-e2e: cluster-up $(BIN)/helm ## Install, upgrade and remove the operator by 
 
 ##@ Release
 DIST := $(CURDIR)/dist
-ARCHIVE = go run -C hack/cluster . archive --output $(DIST)/$(1)-v$(VERSION).tar --name ghcr.io/mainstay-operator/$(1):v$(VERSION)
 
-.PHONY: release
-release: bundle $(BIN)/opm ## Make VERSION's images, bundle, catalog, install.yaml, Helm chart and their checksums in dist/, always the same.
-	rm -rf $(DIST) && mkdir -p $(DIST)/build
-	go build -trimpath -buildvcs=false -ldflags="-s -w" -o $(DIST)/build/manager .
-	go build -trimpath -buildvcs=false -ldflags="-s -w" -o $(DIST)/build/guard ./controllers/activity/guard
-	go build -trimpath -buildvcs=false -ldflags="-s -w" -o $(DIST)/build/etcd-launcher ./controllers/etcd/launcher
-	go build -trimpath -buildvcs=false -ldflags="-s -w" -o $(DIST)/build/backup-runner ./controllers/backup/runner
-	$(call ARCHIVE,mainstay-operator) --binary $(DIST)/build/manager --binary $(DIST)/build/guard --binary $(DIST)/build/etcd-launcher --binary $(DIST)/build/backup-runner
-	$(call ARCHIVE,mainstay-operator-bundle) --dockerfile $(CURDIR)/bundle.Dockerfile
-	rm -r $(DIST)/build
-	cd bundle && tar --sort=name --mtime=@0 --mode=u=rwX,go=rX --owner=0 --group=0 --numeric-owner -cf $(DIST)/bundle-v$(VERSION).tar .
-	kustomize build config/default > $(DIST)/install.yaml
-	go run ./hack/catalog $(DIST)/catalog.yaml
-	@# `helm package` would write the time into the archive.
-	cd config && tar --sort=name --mtime=@0 --mode=u=rwX,go=rX --owner=0 --group=0 --numeric-owner --transform='s,^helm,mainstay-operator,' \
-	  -c helm | gzip -9n > $(DIST)/mainstay-operator-$(VERSION).tgz
-	cd $(DIST) && sha256sum *.tar *.tgz *.yaml | tee SHA256SUMS
+.PHONY: version release release-check release-push
+version: ## Print VERSION.
+	@echo $(VERSION)
+
+release: bundle $(BIN)/kustomize $(BIN)/opm ## Make VERSION's images, manifests, catalog, SBOMs and checksums in dist/ (OPERANDS=registry).
+	go run -C hack/release . build --output $(DIST) --image $(IMG) --version $(VERSION) --operands "$(OPERANDS)" \
+	  --revision "$$(git rev-parse HEAD)" --epoch "$$(git log -1 --format=%ct)"
+	go run -C hack/release . sums $(DIST)
+
+release-check: ## Compare the checksums, images and digests in dist/.
+	go run -C hack/release . check $(DIST)
+
+release-push: ## Push the images in dist/ by digest, and then tag them (REGISTRY=host of another registry).
+	@go run -C hack/release . push --registry "$(REGISTRY)" $(foreach i,mainstay-operator mainstay-operator-bundle mainstay-operator-catalog,$(DIST)/$(i)-v$(VERSION).tar)
 
 $(BIN)/controller-gen $(BIN)/kustomize &: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)

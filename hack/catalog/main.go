@@ -1,6 +1,6 @@
 // Command catalog writes the file-based catalog of all releases: those that are
-// kept under test/olm, and the one that bundle/ is. Their images are where releases
-// are published.
+// kept under test/olm, whose images are where releases are published, and the newest,
+// with the folder of its bundle and the name of that bundle's image.
 package main
 
 import (
@@ -22,9 +22,10 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 1 {
-		return errors.New("usage: go run ./hack/catalog FILE")
+	if len(args) != 3 {
+		return errors.New("usage: go run ./hack/catalog BUNDLE IMAGE FILE")
 	}
+	newest, image, file := args[0], args[1], args[2]
 	root, err := cluster.Root()
 	if err != nil {
 		return err
@@ -33,6 +34,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	bundles[len(bundles)-1] = newest
 	csvs, err := olm.CSVs(bundles...)
 	if err != nil {
 		return err
@@ -53,13 +55,16 @@ func run(args []string) error {
 		}
 		catalog.WriteString("---\n" + string(content))
 	}
-	for _, csv := range csvs {
+	for i, csv := range csvs {
 		content, err := os.ReadFile(filepath.Join(folder, csv.Name+".yaml"))
 		if err != nil {
 			return err
 		}
-		image := fmt.Sprintf("image: ghcr.io/mainstay-operator/%s-bundle:v%s\n", olm.Package, csv.Spec.Version)
-		catalog.WriteString(strings.Replace(string(content), "image: \"\"\n", image, 1))
+		published := fmt.Sprintf("ghcr.io/mainstay-operator/%s-bundle:v%s", olm.Package, csv.Spec.Version)
+		if i == len(csvs)-1 {
+			published = image
+		}
+		catalog.WriteString(strings.Replace(string(content), "image: \"\"\n", "image: "+published+"\n", 1))
 	}
-	return os.WriteFile(args[0], []byte(catalog.String()), 0o644) //nolint:gosec // for everybody to read
+	return os.WriteFile(file, []byte(catalog.String()), 0o644) //nolint:gosec // for everybody to read
 }

@@ -1,5 +1,5 @@
-// Package tools holds what must be true of all modules below it, of the local cluster's, of the one of EtcdCluster's report, and of the
-// one that draws the plots of the benchmark.
+// Package tools holds what must be true of all modules below it, of the local cluster's, of the one that makes releases, of the one of
+// EtcdCluster's report, and of the one that draws the plots of the benchmark.
 package tools
 
 import (
@@ -41,8 +41,8 @@ func TestToolsTakeTheVersionsOfTheOperator(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no tools: %v", err)
 	}
-	modules := map[string]string{"hack/cluster": "../cluster/go.mod", "test/e2e/etcd": "../../test/e2e/etcd/go.mod",
-		"test/bench/plot": "../../test/bench/plot/go.mod"}
+	modules := map[string]string{"hack/cluster": "../cluster/go.mod", "hack/release": "../release/go.mod",
+		"test/e2e/etcd": "../../test/e2e/etcd/go.mod", "test/bench/plot": "../../test/bench/plot/go.mod"}
 	for _, file := range files {
 		modules[filepath.Dir(file)] = file
 	}

@@ -123,7 +123,7 @@ func (r Release) unpack(ctx context.Context, root, folder string) error {
 type Program struct{ Name, Source string }
 
 // Programs of the operator's image, the first of them the one that is started. The
-// Dockerfile and the Makefile's release build the same.
+// Dockerfile builds the same, and a release what the Dockerfile builds.
 var Programs = []Program{
 	{"manager", "."}, {"guard", "controllers/activity/guard"}, {"etcd-launcher", "controllers/etcd/launcher"},
 	{"backup-runner", "controllers/backup/runner"},
