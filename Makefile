@@ -266,7 +266,7 @@ helm-e2e: cluster-up $(BIN)/helm ## Install, upgrade and remove the operator by 
 ##@ Release
 DIST := $(CURDIR)/dist
 
-.PHONY: version release release-check release-push
+.PHONY: version release release-check release-push vulncheck
 version: ## Print VERSION.
 	@echo $(VERSION)
 
@@ -281,6 +281,16 @@ release-check: ## Compare the checksums, images and digests in dist/.
 release-push: ## Push the images in dist/ by digest, and then tag them (REGISTRY=host of another registry).
 	@go run -C hack/release . push --registry "$(REGISTRY)" $(foreach i,mainstay-operator mainstay-operator-bundle mainstay-operator-catalog,$(DIST)/$(i)-v$(VERSION).tar)
 
+# The database of known vulnerabilities is a Go module, too. Programs with their symbols are searched in seconds, the source of all that
+# they import in many minutes.
+VULNDB ?= latest
+vulncheck: $(BIN)/govulncheck ## Name the known vulnerabilities in the operator's programs (VULNDB=version of golang.org/x/vulndb).
+	@set -e; programs=$$(mktemp -d); trap 'rm -rf "$$programs"' EXIT; \
+	  database=$$(go mod download -json golang.org/x/vulndb@$(VULNDB) | sed -n 's/.*"Dir": "\(.*\)".*/\1/p'); \
+	  go build -buildvcs=false -o "$$programs/" $$(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' . ./controllers/...); \
+	  found=0; for program in "$$programs"/*; do echo "=== $${program##*/}"; \
+	    govulncheck -db "file://$$database/data/osv" -mode=binary "$$program" || found=$$?; done; exit $$found
+
 $(BIN)/controller-gen $(BIN)/kustomize &: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
 $(BIN)/crd-ref-docs: hack/tools/apidocs/go.mod
@@ -291,6 +301,8 @@ $(BIN)/golangci-lint: hack/tools/golangci-lint/go.mod
 stamped := $(foreach v,Version GitVersion ImageVersion,-X github.com/operator-framework/operator-sdk/internal/version.$(v)=v1.42.2)
 $(BIN)/operator-sdk: hack/tools/operator-sdk/go.mod
 	$(call tool,operator-sdk,$(BIN)/operator-sdk $(BIN)/scorecard-test,-tags containers_image_openpgp,$(stamped))
+$(BIN)/govulncheck: hack/tools/vulncheck/go.mod
+	$(call tool,vulncheck,$(BIN)/govulncheck)
 $(BIN)/versitygw: hack/tools/versitygw/go.mod hack/tools/versitygw/main.go
 	$(call tool,versitygw,$(BIN)/versitygw)
 $(BIN)/helm: hack/tools/helm/go.mod

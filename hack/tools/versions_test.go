@@ -29,6 +29,7 @@ var exceptions = []exception{
 	{"exporter", "github.com/prometheus/", "it needs packages that newer ones no longer have"},
 	{"golangci-lint", "", "it asks for newer ones, down to golang.org/x, and uses nothing of k8s.io"},
 	{"helm", "", "it asks for newer ones, down to golang.org/x, which k8s.io imports"},
+	{"vulncheck", "golang.org/x/", "it asks for newer ones"},
 	{"versitygw", "", "it asks for newer ones, down to golang.org/x, and uses nothing of k8s.io"},
 	{"test/e2e/etcd", "go.etcd.io/etcd/", "etcd's judge is of the release that it judges"},
 	{"operator-sdk", "", "with newer k8s.io it writes other bundles: no creationTimestamp"},
