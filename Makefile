@@ -270,7 +270,7 @@ DIST := $(CURDIR)/dist
 version: ## Print VERSION.
 	@echo $(VERSION)
 
-release: bundle $(BIN)/kustomize $(BIN)/opm ## Make VERSION's images, manifests, catalog, SBOMs and checksums in dist/ (OPERANDS=registry).
+release: bundle $(BIN)/kustomize $(BIN)/opm ## Make VERSION's images, manifests, Helm chart, catalog, SBOMs and checksums in dist/ (OPERANDS=registry).
 	go run -C hack/release . build --output $(DIST) --image $(IMG) --version $(VERSION) --operands "$(OPERANDS)" \
 	  --revision "$$(git rev-parse HEAD)" --epoch "$$(git log -1 --format=%ct)"
 	go run -C hack/release . sums $(DIST)
@@ -278,8 +278,11 @@ release: bundle $(BIN)/kustomize $(BIN)/opm ## Make VERSION's images, manifests,
 release-check: ## Compare the checksums, images and digests in dist/.
 	go run -C hack/release . check $(DIST)
 
-release-push: ## Push the images in dist/ by digest, and then tag them (REGISTRY=host of another registry).
+# Where charts are pushed: next to the images.
+CHARTS = $(patsubst %/,%,$(dir $(if $(REGISTRY),$(patsubst $(firstword $(subst /, ,$(IMG)))/%,$(REGISTRY)/%,$(IMG)),$(IMG))))/charts
+release-push: $(BIN)/helm ## Push the images in dist/ by digest, and then tag them; then the chart (REGISTRY=host of another registry).
 	@go run -C hack/release . push --registry "$(REGISTRY)" $(foreach i,mainstay-operator mainstay-operator-bundle mainstay-operator-catalog,$(DIST)/$(i)-v$(VERSION).tar)
+	@helm push $(DIST)/mainstay-operator-$(VERSION).tgz oci://$(CHARTS) >&2
 
 # The database of known vulnerabilities is a Go module, too. Programs with their symbols are searched in seconds, the source of all that
 # they import in many minutes.

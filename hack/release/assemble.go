@@ -18,6 +18,7 @@ type material struct {
 	// manifests install the operator, whose image they name without a digest.
 	manifests string
 	bundle    scratch.Image
+	chart     []scratch.File // of Helm
 	// catalog makes the content of a catalog whose newest bundle is this one, in the image of this name.
 	catalog func(bundle []scratch.File, image string) (string, error)
 	// operands returns the images that the archive for clusters without a network has in addition.
@@ -58,6 +59,9 @@ func assemble(folder string, a about, from material) error {
 	if err != nil {
 		return fmt.Errorf("the manifests: %w", err)
 	}
+	if err := writeChart(folder, a, from.chart, operator); err != nil {
+		return err
+	}
 	bundled, err := bundleImage(a, from.bundle, pinned)
 	if err != nil {
 		return err
@@ -75,6 +79,19 @@ func assemble(folder string, a about, from material) error {
 		return err
 	}
 	return writeOffline(folder, a, images, manifests, from.operands)
+}
+
+// writeChart writes what Helm installs.
+func writeChart(folder string, a about, files []scratch.File, operator v1.ImageIndex) error {
+	digest, err := operator.Digest()
+	if err != nil {
+		return err
+	}
+	packed, err := packChart(a, files, digest)
+	if err != nil {
+		return fmt.Errorf("the Helm chart: %w", err)
+	}
+	return os.WriteFile(filepath.Join(folder, chartFolder+"-"+a.version+".tgz"), packed, 0o644)
 }
 
 // writeManifests writes what kubectl applies, and the catalog.

@@ -69,8 +69,12 @@ func materialOf(ctx context.Context, root string) (material, error) {
 	if err != nil {
 		return material{}, err
 	}
+	chart, err := scratch.Copy(filepath.Join(root, "config/helm"), chartFolder)
+	if err != nil {
+		return material{}, err
+	}
 	bundle, err := scratch.Read(filepath.Join(root, "bundle.Dockerfile"), root)
-	return material{binaries: binaries, manifests: manifests, bundle: bundle,
+	return material{binaries: binaries, manifests: manifests, chart: chart, bundle: bundle,
 		catalog: func(bundle []scratch.File, image string) (string, error) {
 			return renderCatalog(ctx, root, bundle, image)
 		}}, err

@@ -23,8 +23,18 @@ type file struct {
 	content []byte
 }
 
-// layerOf packs files in their order. They are root's, and neither the tar nor its compression says when.
+// layerOf makes a layer of files.
 func layerOf(files []file) (v1.Layer, error) {
+	packed, err := pack(files)
+	if err != nil {
+		return nil, err
+	}
+	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed)), nil },
+		tarball.WithMediaType(types.OCILayer))
+}
+
+// pack packs files in their order, compressed. They are root's, and neither the tar nor its compression says when.
+func pack(files []file) ([]byte, error) {
 	var packed bytes.Buffer
 	compressed := gzip.NewWriter(&packed)
 	archive := tar.NewWriter(compressed)
@@ -43,11 +53,8 @@ func layerOf(files []file) (v1.Layer, error) {
 	if err := archive.Close(); err != nil {
 		return nil, err
 	}
-	if err := compressed.Close(); err != nil {
-		return nil, err
-	}
-	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed.Bytes())), nil },
-		tarball.WithMediaType(types.OCILayer))
+	err := compressed.Close()
+	return packed.Bytes(), err
 }
 
 // filesOf are the files that a Dockerfile copies.

@@ -70,6 +70,9 @@ func testMaterial() material {
 		manifests: testManifests,
 		bundle: scratch.Image{Labels: map[string]string{"package": "operator"}, Files: []scratch.File{{Name: "manifests/"},
 			{Name: "manifests/operator.clusterserviceversion.yaml", Content: []byte(testCSV)}}},
+		chart: []scratch.File{{Name: "mainstay-operator/"},
+			{Name: "mainstay-operator/Chart.yaml", Content: []byte("apiVersion: v2\nversion: 1.2.3\nappVersion: v1.2.3\n")},
+			{Name: "mainstay-operator/values.yaml", Content: []byte("image:\n  repository: example.com/other\n  digest: \"\"\n")}},
 		catalog: func(bundle []scratch.File, image string) (string, error) {
 			return string(bundle[1].Content) + "image: " + image + "\n", nil
 		},
@@ -110,7 +113,8 @@ func TestAReleaseIsWholeAndAlwaysTheSame(t *testing.T) {
 		t.Errorf("sums %s, and then %s", sums, other)
 	}
 	for _, name := range []string{"install.yaml", "operator.yaml", "crds.yaml", "catalog.yaml", "images.txt",
-		"mainstay-operator-v1.2.3.tar", "mainstay-operator-v1.2.3.spdx.json", "mainstay-operator-bundle-v1.2.3.tar",
+		"mainstay-operator-1.2.3.tgz", "mainstay-operator-v1.2.3.tar",
+		"mainstay-operator-v1.2.3.spdx.json", "mainstay-operator-bundle-v1.2.3.tar",
 		"mainstay-operator-bundle-v1.2.3.spdx.json", "mainstay-operator-catalog-v1.2.3.tar",
 		"mainstay-operator-catalog-v1.2.3.spdx.json", "mainstay-operator-offline-v1.2.3.tar"} {
 		if !strings.Contains(sums, "  "+name+"\n") {

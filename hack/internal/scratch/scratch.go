@@ -52,7 +52,7 @@ func Read(dockerfile, from string) (Image, error) {
 			key, value, _ := strings.Cut(words[1], "=")
 			image.Labels[key] = value
 		case words[0] == "COPY" && len(words) == 3:
-			copied, err := copied(filepath.Join(from, words[1]), words[2])
+			copied, err := Copy(filepath.Join(from, words[1]), words[2])
 			if err != nil {
 				return Image{}, err
 			}
@@ -64,8 +64,8 @@ func Read(dockerfile, from string) (Image, error) {
 	return image, nil
 }
 
-// copied is a folder's content at its place in an image, in the order of names.
-func copied(folder, to string) ([]File, error) {
+// Copy reads a folder's content, and puts it at its place in an image, in the order of names.
+func Copy(folder, to string) ([]File, error) {
 	to = strings.Trim(to, "/")
 	var files []File
 	for parent := range strings.SplitSeq(to, "/") {
