@@ -53,13 +53,16 @@ func updateNext(b Object, s *schedule, now time.Time, notReady string) {
 	}
 }
 
+// isUnseen reports whether no operator has seen the object yet. The CRD's default is -1.
+func isUnseen(status *commonv1.BackupStatus) bool { return status.ObservedGeneration <= 0 }
+
 // updateNextOnce is for a backup that is made once: it is due when the object is made, or when it is resumed.
 func updateNextOnce(b Object, now time.Time, notReady string) {
 	status, o := b.GetBackupStatus(), b.GetBackupOptions()
 	switch {
 	case o.Suspend:
 		status.Next = nil
-	case status.Next == nil && status.ObservedGeneration == 0:
+	case status.Next == nil && isUnseen(status):
 		status.Next = timeAt(b.GetCreationTimestamp().Time)
 	case status.Next == nil:
 		status.Next = timeAt(now)
@@ -74,7 +77,7 @@ func updateNextBySchedule(b Object, s *schedule, now time.Time, notReady string)
 	status, o := b.GetBackupStatus(), b.GetBackupOptions()
 	settled := later(lastSettled(status), b.GetCreationTimestamp().Time)
 	due := status.Next
-	if due == nil && status.ObservedGeneration == 0 { // no operator has seen the object yet
+	if due == nil && isUnseen(status) {
 		due = nextTime(s, settled)
 	}
 	if due == nil || due.After(now) || !due.After(settled) || !s.isDueAt(due.Time) { // the last: the schedule is another one now

@@ -234,6 +234,8 @@ func TestUpdateNext(t *testing.T) {
 			next: "2026-01-01T12:00:00Z", missed: 1, says: "no cluster"},
 		{reason: "after days without operator", s: hourly, now: "2026-01-03T10:50:00Z", next: "2026-01-03T10:00:00Z", missed: 47,
 			says: "47 backups were missed"},
+		{reason: "no operator ran when the first one was due, and the API server has set the default of the status", s: hourly,
+			status: commonv1.BackupStatus{ObservedGeneration: -1}, now: "2026-01-01T11:20:00Z", next: "2026-01-01T11:00:00Z"},
 		{reason: "suspended", s: hourly, suspend: true, now: "2026-01-01T11:20:00Z"},
 		{reason: "resumed: what was left out is not missed", s: hourly, status: commonv1.BackupStatus{ObservedGeneration: 1},
 			now: "2026-01-01T12:20:00Z", next: "2026-01-01T13:00:00Z"},
@@ -251,6 +253,8 @@ func TestUpdateNext(t *testing.T) {
 			now:    "2026-01-01T11:20:00Z", next: "2026-01-01T14:00:00Z"},
 
 		{reason: "once", now: "2026-01-01T10:31:00Z", next: "2026-01-01T10:30:00Z"},
+		{reason: "once, and the API server has set the default of the status", status: commonv1.BackupStatus{ObservedGeneration: -1},
+			now: "2026-01-01T10:31:00Z", next: "2026-01-01T10:30:00Z"},
 		{reason: "a single backup is too late", now: "2026-01-01T11:30:00Z", missed: 1, says: "the operator did not start it in time"},
 		{reason: "a single backup whose source never came", now: "2026-01-01T11:30:00Z", notReady: "no cluster", missed: 1, says: "no cluster"},
 		{reason: "a single backup is suspended", suspend: true, now: "2026-01-01T11:30:00Z"},

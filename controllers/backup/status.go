@@ -101,8 +101,8 @@ func setReady(b Object, notReady string) {
 		set(false, commonv1.ReasonBackupUnderWay, "the first backup is being made")
 	case b.GetBackupOptions().Schedule != "":
 		set(true, commonv1.ReasonBackupNotDue, "no backup has been due yet")
-	case b.GetBackupOptions().Suspend:
-		set(false, commonv1.ReasonSpecSuspended, suspendedMessage)
+	case b.GetBackupOptions().Suspend: // not False, which kstatus would wait for
+		meta.RemoveStatusCondition(&status.Conditions, commonv1.ConditionReady)
 	default:
 		set(false, commonv1.ReasonBackupUnderWay, "the backup is about to start")
 	}

@@ -85,7 +85,7 @@ func TestConditions(t *testing.T) {
 		{"failed, by schedule", running("1", hourly, phase(commonv1.BackupFailed), failed, last(verified)), nil, "", testTime,
 			map[string]string{"Ready": no + "BackupFailed", "Failed": ""}},
 		{"suspended", newBackup(suspended), nil, "", testTime,
-			map[string]string{"Suspended": yes + "SpecSuspended", "Ready": no + "SpecSuspended"}},
+			map[string]string{"Suspended": yes + "SpecSuspended", "Ready": ""}},
 		{"suspended, by schedule", newBackup(hourly, suspended), nil, "", testTime,
 			map[string]string{"Suspended": yes + "SpecSuspended", "Ready": yes + "BackupNotDue"}},
 		{"suspended too late", running("1", suspended), nil, "", testTime, map[string]string{"Suspended": no + "AlreadyStarted"}},

@@ -183,7 +183,7 @@ func untouched(ctx context.Context, k kind, namespace string) {
 	obj.SetNamespace(namespace)
 	read, err := live(ctx, obj)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(read.Object).NotTo(HaveKey("status"))
+	Expect(read.Object).To(HaveKeyWithValue("status", map[string]any{"observedGeneration": int64(-1)}), "the default of the CRD")
 	Expect(childrenIn(ctx, namespace)).To(BeEmpty())
 	var pods corev1.PodList
 	Expect(admin.List(ctx, &pods, client.InNamespace(namespace))).To(Succeed())

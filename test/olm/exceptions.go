@@ -8,9 +8,9 @@ import (
 )
 
 // Restrictions of released fields that CompareCRDs permits, because without them one object can stop the manager or the API
-// server for everybody, or silently does not do what it says. All are rules: OLM v0 does not check stored objects against
-// them before an upgrade, and the API server does not apply them to what an update leaves as it is. OLM v1 refuses such an
-// upgrade as crdify does, unless its ClusterExtension says otherwise: docs/install-modes.md says how.
+// server for everybody, or silently does not do what it says. All but the default of the status are rules: OLM v0 does not check stored
+// objects against them before an upgrade, and the API server does not apply them to what an update leaves as it is. OLM v1
+// refuses such an upgrade as crdify does, unless its ClusterExtension says otherwise: docs/install-modes.md says how.
 const (
 	costlyQuantity = "computing a quantity such as 1e-2000000000 takes minutes"
 	longText       = "a text that is longer than anything useful can be megabytes in caches, children and logs"
@@ -60,6 +60,10 @@ var guard = regexp.MustCompile(`!?string\([^()]+\)\.matches\('\[eE\]\.\{4\}\|\.\
 // in etcd is as large.
 const permittedProperties = 262144
 
+// permittedDefault is the default that a released status may come to have: without it, GitOps tools read an object that no operator has
+// seen as done. Only an object without any status gets it.
+const permittedDefault = `{"observedGeneration":-1}`
+
 // withoutPermitted takes the permitted restrictions out of a CRD, if the last release has their fields. It counts
 // how often it took each.
 func withoutPermitted(last, now *apiextensionsv1.CustomResourceDefinition, used map[string]int) *apiextensionsv1.CustomResourceDefinition {
@@ -67,11 +71,22 @@ func withoutPermitted(last, now *apiextensionsv1.CustomResourceDefinition, used 
 	for _, before := range last.Spec.Versions {
 		for _, after := range now.Spec.Versions {
 			if before.Name == after.Name {
+				relaxStatus(before.Schema.OpenAPIV3Schema, after.Schema.OpenAPIV3Schema, used)
 				relax(before.Schema.OpenAPIV3Schema, after.Schema.OpenAPIV3Schema, used)
 			}
 		}
 	}
 	return now
+}
+
+// relaxStatus drops the permitted default of the status, if the last release has none.
+func relaxStatus(before, after *apiextensionsv1.JSONSchemaProps, used map[string]int) {
+	status := after.Properties["status"]
+	if before.Properties["status"].Default == nil && status.Default != nil && string(status.Default.Raw) == permittedDefault {
+		used[permittedDefault]++
+		status.Default = nil
+		after.Properties["status"] = status
+	}
 }
 
 // relaxRules drops the permitted rules of a schema, and replaces those that only look new by the released ones.

@@ -68,7 +68,7 @@ type EasyServiceStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Endpoints []Endpoint `json:"endpoints"`
 
-	// conditions: Ready, Available, Progressing, Degraded, Paused.
+	// conditions: Ready, Available, Progressing, Degraded, Stalled, Paused.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

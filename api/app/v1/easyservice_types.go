@@ -261,6 +261,7 @@ type EasyService struct {
 
 	Spec EasyServiceSpec `json:"spec"`
 	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
 	Status EasyServiceStatus `json:"status,omitempty"`
 
 	commonv1.Reading `json:"-"`
@@ -278,7 +279,7 @@ func (e *EasyService) UnmarshalJSON(data []byte) error {
 // GetConditions gives the place where the conditions live.
 func (e *EasyService) GetConditions() *[]metav1.Condition { return &e.Status.Conditions }
 
-// GetObservedGeneration returns the generation that the status describes; 0 before the first pass.
+// GetObservedGeneration returns the generation that the status describes; -1 or 0 before the first pass.
 func (e *EasyService) GetObservedGeneration() int64 { return e.Status.ObservedGeneration }
 
 // SetObservedGeneration notes the generation that the status speaks of.

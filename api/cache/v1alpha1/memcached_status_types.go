@@ -45,7 +45,7 @@ type MemcachedStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// conditions: Ready, Available, Progressing, Degraded, Paused, UpdateAvailable,
+	// conditions: Ready, Available, Progressing, Degraded, Stalled, Paused, UpdateAvailable,
 	// with tls CertificatesInSync, with auth CredentialsInSync.
 	// +optional
 	// +listType=map

@@ -246,6 +246,7 @@ type Memcached struct {
 	// +kubebuilder:default={}
 	Spec MemcachedSpec `json:"spec,omitempty"`
 	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
 	Status MemcachedStatus `json:"status,omitempty"`
 
 	commonv1.Reading `json:"-"`
@@ -263,7 +264,7 @@ func (m *Memcached) UnmarshalJSON(data []byte) error {
 // GetConditions gives the place where the conditions live.
 func (m *Memcached) GetConditions() *[]metav1.Condition { return &m.Status.Conditions }
 
-// GetObservedGeneration returns the generation that the status describes; 0 before the first pass.
+// GetObservedGeneration returns the generation that the status describes; -1 or 0 before the first pass.
 func (m *Memcached) GetObservedGeneration() int64 { return m.Status.ObservedGeneration }
 
 // SetObservedGeneration notes the generation that the status speaks of.

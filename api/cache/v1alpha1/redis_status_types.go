@@ -200,7 +200,7 @@ type RedisStatus struct {
 	LastFailover *RedisFailover `json:"lastFailover,omitempty"`
 
 	// conditions: Ready, Available, Progressing, Degraded, FailoverPossible, SplitBrain, CredentialsInSync, SettingsInSync, StorageResizing,
-	// CertificatesInSync (with tls), Paused, UpdateAvailable.
+	// CertificatesInSync (with tls), Stalled, Paused, UpdateAvailable.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

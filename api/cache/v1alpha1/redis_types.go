@@ -240,6 +240,7 @@ type Redis struct {
 	// +kubebuilder:default={}
 	Spec RedisSpec `json:"spec,omitempty"`
 	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
 	Status RedisStatus `json:"status,omitempty"`
 
 	commonv1.Reading `json:"-"`
@@ -257,7 +258,7 @@ func (r *Redis) UnmarshalJSON(data []byte) error {
 // GetConditions gives the place where the conditions live.
 func (r *Redis) GetConditions() *[]metav1.Condition { return &r.Status.Conditions }
 
-// GetObservedGeneration returns the generation that the status describes; 0 before the first pass.
+// GetObservedGeneration returns the generation that the status describes; -1 or 0 before the first pass.
 func (r *Redis) GetObservedGeneration() int64 { return r.Status.ObservedGeneration }
 
 // SetObservedGeneration notes the generation that the status speaks of.

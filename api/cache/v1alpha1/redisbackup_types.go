@@ -43,6 +43,7 @@ type RedisBackup struct {
 
 	Spec RedisBackupSpec `json:"spec"`
 	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
 	Status commonv1.BackupStatus `json:"status,omitempty"`
 
 	commonv1.Reading `json:"-"`
@@ -60,7 +61,7 @@ func (r *RedisBackup) UnmarshalJSON(data []byte) error {
 // GetConditions gives the place where the conditions live.
 func (r *RedisBackup) GetConditions() *[]metav1.Condition { return &r.Status.Conditions }
 
-// GetObservedGeneration returns the generation that the status describes; 0 before the first pass.
+// GetObservedGeneration returns the generation that the status describes; -1 or 0 before the first pass.
 func (r *RedisBackup) GetObservedGeneration() int64 { return r.Status.ObservedGeneration }
 
 // SetObservedGeneration notes the generation that the status speaks of.

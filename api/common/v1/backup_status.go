@@ -60,7 +60,7 @@ type BackupStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Newest Backups"
 	Items []BackupItem `json:"items,omitempty"`
 
-	// conditions: Ready, Progressing, Degraded, Suspended, and Complete or Failed of a backup without a schedule.
+	// conditions: Ready, Progressing, Degraded, Stalled, Suspended, and Complete or Failed of a backup without a schedule.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -18,6 +18,16 @@ const (
 	ConditionUpdateAvailable = "UpdateAvailable"
 )
 
+// Condition types of kstatus, by which Flux and others judge an object: they are True, or absent. Each has the reason and the
+// message of the condition that it follows from.
+const (
+	// ConditionReconciling is True while a kind without Ready is under way; it follows from Progressing.
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled is True when nothing changes until somebody acts; it follows from Failed, or from Degraded of an object
+	// that is neither Ready nor Progressing.
+	ConditionStalled = "Stalled"
+)
+
 // Condition types of a run-once kind, as batch/v1 Job has them.
 const (
 	// ConditionComplete is True when the command has succeeded.

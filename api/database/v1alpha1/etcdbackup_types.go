@@ -43,6 +43,7 @@ type EtcdBackup struct {
 
 	Spec EtcdBackupSpec `json:"spec"`
 	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
 	Status commonv1.BackupStatus `json:"status,omitempty"`
 
 	commonv1.Reading `json:"-"`
@@ -60,7 +61,7 @@ func (e *EtcdBackup) UnmarshalJSON(data []byte) error {
 // GetConditions gives the place where the conditions live.
 func (e *EtcdBackup) GetConditions() *[]metav1.Condition { return &e.Status.Conditions }
 
-// GetObservedGeneration returns the generation that the status describes; 0 before the first pass.
+// GetObservedGeneration returns the generation that the status describes; -1 or 0 before the first pass.
 func (e *EtcdBackup) GetObservedGeneration() int64 { return e.Status.ObservedGeneration }
 
 // SetObservedGeneration notes the generation that the status speaks of.

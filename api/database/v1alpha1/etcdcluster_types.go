@@ -280,6 +280,7 @@ type EtcdCluster struct {
 	// +kubebuilder:default={}
 	Spec EtcdClusterSpec `json:"spec,omitempty"`
 	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
 	Status EtcdClusterStatus `json:"status,omitempty"`
 
 	commonv1.Reading `json:"-"`
@@ -297,7 +298,7 @@ func (e *EtcdCluster) UnmarshalJSON(data []byte) error {
 // GetConditions gives the place where the conditions live.
 func (e *EtcdCluster) GetConditions() *[]metav1.Condition { return &e.Status.Conditions }
 
-// GetObservedGeneration returns the generation that the status describes; 0 before the first pass.
+// GetObservedGeneration returns the generation that the status describes; -1 or 0 before the first pass.
 func (e *EtcdCluster) GetObservedGeneration() int64 { return e.Status.ObservedGeneration }
 
 // SetObservedGeneration notes the generation that the status speaks of.

@@ -52,7 +52,7 @@ type EtcdRestoreStatus struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// conditions: Progressing, and Complete or Failed in the end. One that has ended never runs again.
+	// conditions: Progressing and Reconciling; in the end Complete, or Failed and Stalled. One that has ended never runs again.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -78,6 +78,7 @@ type EtcdRestore struct {
 
 	Spec EtcdRestoreSpec `json:"spec"`
 	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
 	Status EtcdRestoreStatus `json:"status,omitempty"`
 
 	commonv1.Reading `json:"-"`
@@ -95,7 +96,7 @@ func (e *EtcdRestore) UnmarshalJSON(data []byte) error {
 // GetConditions gives the place where the conditions live.
 func (e *EtcdRestore) GetConditions() *[]metav1.Condition { return &e.Status.Conditions }
 
-// GetObservedGeneration returns the generation that the status describes; 0 before the first pass.
+// GetObservedGeneration returns the generation that the status describes; -1 or 0 before the first pass.
 func (e *EtcdRestore) GetObservedGeneration() int64 { return e.Status.ObservedGeneration }
 
 // SetObservedGeneration notes the generation that the status speaks of.

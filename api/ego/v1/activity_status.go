@@ -160,7 +160,7 @@ type ActivityStatus struct {
 	// +kubebuilder:validation:MaxItems=11
 	Attempts []Attempt `json:"attempts"`
 
-	// conditions: Complete, Failed, Progressing, Degraded, Suspended, HostResolved, NodeReachable.
+	// conditions: Complete, Failed, Progressing, Degraded, Reconciling, Stalled, Suspended, HostResolved, NodeReachable.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -248,6 +248,7 @@ type Activity struct {
 
 	Spec ActivitySpec `json:"spec"`
 	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
 	Status ActivityStatus `json:"status,omitempty"`
 
 	commonv1.Reading `json:"-"`
@@ -265,7 +266,7 @@ func (a *Activity) UnmarshalJSON(data []byte) error {
 // GetConditions gives the place where the conditions live.
 func (a *Activity) GetConditions() *[]metav1.Condition { return &a.Status.Conditions }
 
-// GetObservedGeneration returns the generation that the status describes; 0 before the first pass.
+// GetObservedGeneration returns the generation that the status describes; -1 or 0 before the first pass.
 func (a *Activity) GetObservedGeneration() int64 { return a.Status.ObservedGeneration }
 
 // SetObservedGeneration notes the generation that the status speaks of.

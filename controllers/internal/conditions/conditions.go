@@ -48,9 +48,16 @@ func Truncate(text string, most int) string {
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
-// KeepTransitionTimes restores the transition time of every condition whose status is as before: within a pass it may
+// Finish completes the conditions of a pass before they are saved. before are those that were saved last.
+func Finish(list *[]metav1.Condition, before []metav1.Condition) {
+	copyDegradedIntoReady(*list)
+	SetKstatus(list)
+	keepTransitionTimes(*list, before)
+}
+
+// keepTransitionTimes restores the transition time of every condition whose status is as before: within a pass it may
 // have turned there and back, and a failing pass that is tried again must not write the status each time.
-func KeepTransitionTimes(list, before []metav1.Condition) {
+func keepTransitionTimes(list, before []metav1.Condition) {
 	for i := range list {
 		if was := meta.FindStatusCondition(before, list[i].Type); was != nil && was.Status == list[i].Status {
 			list[i].LastTransitionTime = was.LastTransitionTime
@@ -58,8 +65,8 @@ func KeepTransitionTimes(list, before []metav1.Condition) {
 	}
 }
 
-// CopyDegradedIntoReady makes Ready say what is degraded, too: a table shows the message of only one condition.
-func CopyDegradedIntoReady(list []metav1.Condition) {
+// copyDegradedIntoReady makes Ready say what is degraded, too: a table shows the message of only one condition.
+func copyDegradedIntoReady(list []metav1.Condition) {
 	ready := meta.FindStatusCondition(list, commonv1.ConditionReady)
 	cause := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
 	if ready == nil || cause == nil || cause.Status != metav1.ConditionTrue || strings.Contains(ready.Message, cause.Message) {
@@ -90,9 +97,12 @@ func SetPausedChanges(list *[]metav1.Condition, generation int64, what []string)
 	Set(list, generation, commonv1.ConditionProgressing, false, commonv1.ReasonSpecPaused, message)
 }
 
+// silent are the conditions whose changes are no news.
+var silent = []string{commonv1.ConditionProgressing, commonv1.ConditionReconciling, commonv1.ConditionStalled}
+
 // Transitions returns the conditions whose status differs from before, where an absent one counts as not True, and
 // those that are still True for another reason. It leaves Progressing out, which turns with every change: the others
-// say how the change ended.
+// say how the change ended. It also leaves out those that only repeat another.
 func Transitions(before, after []metav1.Condition) []metav1.Condition {
 	var transitions []metav1.Condition
 	for _, now := range after {
@@ -101,7 +111,7 @@ func Transitions(before, after []metav1.Condition) []metav1.Condition {
 			was = *found
 		}
 		another := now.Status == metav1.ConditionTrue && was.Reason != now.Reason
-		if now.Type != commonv1.ConditionProgressing && (was.Status != now.Status || another) {
+		if !slices.Contains(silent, now.Type) && (was.Status != now.Status || another) {
 			transitions = append(transitions, now)
 		}
 	}
@@ -113,8 +123,7 @@ const BySettingImage = "set spec.image"
 
 // expectedReasons are the reasons that follow from what the user wants.
 var expectedReasons = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRollingOut, commonv1.ReasonSpecPaused,
-	commonv1.ReasonHibernating, commonv1.ReasonHibernated,
-	commonv1.ReasonBackupUnderWay, commonv1.ReasonSpecSuspended}
+	commonv1.ReasonHibernating, commonv1.ReasonHibernated, commonv1.ReasonBackupUnderWay}
 
 // IsWarning reports whether the status of a condition is unwelcome, and not just an ordinary effect of a change that
 // the user asked for.

@@ -137,12 +137,12 @@ func TestReadyReportsWhatIsDegraded(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			var list []metav1.Condition
-			CopyDegradedIntoReady(list)
+			copyDegradedIntoReady(list)
 			Set(&list, 1, ready, !c.status, "r", c.ready)
-			CopyDegradedIntoReady(list)
+			copyDegradedIntoReady(list)
 			Set(&list, 1, degraded, c.status, "r", c.degraded)
-			CopyDegradedIntoReady(list)
-			CopyDegradedIntoReady(list)
+			copyDegradedIntoReady(list)
+			copyDegradedIntoReady(list)
 			if got := list[0].Message; got != c.says {
 				t.Errorf("Ready says %q", got)
 			}
@@ -167,6 +167,8 @@ func TestTransitions(t *testing.T) {
 		{"turned back", conditionOf(ready, yes, "a"), conditionOf(ready, no, "a"), 1},
 		{"True for another reason", conditionOf(degraded, yes, "a"), conditionOf(degraded, yes, "b"), 1},
 		{"False for another reason is no news", conditionOf(ready, no, "a"), conditionOf(ready, no, "b"), 0},
+		{"Stalled repeats another", nil, conditionOf(commonv1.ConditionStalled, yes, "a"), 0},
+		{"Reconciling repeats another", nil, conditionOf(commonv1.ConditionReconciling, yes, "a"), 0},
 		{"Progressing turns with every change", conditionOf(progressing, no, "a"), conditionOf(progressing, yes, "b"), 0},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -224,7 +226,7 @@ func TestKeepTransitionTimesOfAnUnchangedStatus(t *testing.T) {
 		{Type: ready, Status: metav1.ConditionFalse, LastTransitionTime: now},
 		{Type: degraded, Status: metav1.ConditionTrue, LastTransitionTime: now},
 	}
-	KeepTransitionTimes(after, before)
+	keepTransitionTimes(after, before)
 	if after[0].LastTransitionTime != then || after[1].LastTransitionTime != now {
 		t.Errorf("got %v", after)
 	}

@@ -23,7 +23,7 @@ type Object interface {
 	client.Object
 	// GetConditions returns where the conditions live.
 	GetConditions() *[]metav1.Condition
-	// GetObservedGeneration returns the generation that the status describes; 0 before the first pass.
+	// GetObservedGeneration returns the generation that the status describes; -1 or 0 before the first pass.
 	GetObservedGeneration() int64
 	// SetObservedGeneration notes the generation that the status speaks of.
 	SetObservedGeneration(generation int64)
@@ -97,8 +97,7 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 	base := obj.DeepCopyObject().(T)
 	before := *base.GetConditions()
 	save := func(ctx context.Context) error {
-		conditions.CopyDegradedIntoReady(*obj.GetConditions())
-		conditions.KeepTransitionTimes(*obj.GetConditions(), *base.GetConditions())
+		conditions.Finish(obj.GetConditions(), *base.GetConditions())
 		if apiequality.Semantic.DeepEqual(base, obj) {
 			return nil
 		}
