@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -9,10 +10,12 @@ import (
 	"testing"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/gitopstest"
 )
 
 // checkPages checks that the pages that list the kinds mention this one, and that it has a page.
@@ -129,6 +132,21 @@ func (k kind) checkNetworkPolicy(t *testing.T) {
 	}
 	if !strings.Contains(contentOf(t, "config/namespaced/kustomization.yaml"), "app.kubernetes.io~1name, value: "+k.servers+"}") {
 		t.Errorf("config/namespaced/kustomization.yaml does not confine the rule for %s to the namespace", k.servers)
+	}
+}
+
+// checkGitOps checks that Argo CD has a health check of the kind, and that GitOps tools wait for an object that no operator has seen.
+func (k kind) checkGitOps(t *testing.T, gvk schema.GroupVersionKind, crd *apiextensionsv1.CustomResourceDefinition) {
+	key := fmt.Sprintf("\n  resource.customizations.health.%s_%s: ", gvk.Group, gvk.Kind)
+	if !strings.Contains(contentOf(t, "config/gitops/argocd-cm.yaml"), key) {
+		t.Fatalf("config/gitops/argocd-cm.yaml has no%s*health", key)
+	}
+	for _, version := range crd.Spec.Versions {
+		status := version.Schema.OpenAPIV3Schema.Properties["status"]
+		if status.Default == nil {
+			t.Fatalf("%s: the status has no default: mark it with +kubebuilder:default={observedGeneration:-1}", version.Name)
+		}
+		gitopstest.CheckUnseen(t, k.object.DeepCopyObject().(converge.Object), status.Default.Raw)
 	}
 }
 

@@ -47,6 +47,7 @@ func TestEachKindIsInEveryList(t *testing.T) {
 			k.checkTests(t, gvk.Kind)
 			k.checkSample(t, gvk)
 			k.checkNetworkPolicy(t)
+			k.checkGitOps(t, gvk, crd)
 			if !slices.Contains(crd.Spec.Names.Categories, "mainstay") {
 				t.Error("kubectl get mainstay does not show it: add categories=mainstay to +kubebuilder:resource")
 			}

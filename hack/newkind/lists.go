@@ -29,6 +29,8 @@ var lists = []list{
 	{"controllers/kinds.go", `mainstay-operator/api"\n`, `	"{{.Module}}/controllers/{{.Lower}}"` + "\n"},
 	{"config/crd/kustomization.yaml", `- bases/.*\n`, "- bases/{{.Group}}.{{.Domain}}_{{.Plural}}.yaml\n"},
 	{"config/samples/kustomization.yaml", `- .*\n`, "- {{.Group}}_{{.Version}}_{{.Lower}}.yaml\n"},
+	{"config/gitops/argocd-cm.yaml", `  resource\.customizations\.health\..*: \*health\n`,
+		"  resource.customizations.health.{{.Group}}.{{.Domain}}_{{.Kind}}: *health\n"},
 	{"config/manifests/kustomization.yaml", `- path: status/.*\n`, "- path: status/{{.Lower}}.yaml\n"},
 	{"PROJECT", `  version: v.*\n`, `- api:
     crdVersion: v1
