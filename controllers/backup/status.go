@@ -212,7 +212,8 @@ func setCompleteOrFailed(b Object) {
 		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionFailed, true, failure.Reason, failure.Message)
 		return
 	}
-	ready := meta.FindStatusCondition(status.Conditions, commonv1.ConditionReady)
-	conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionComplete,
-		ready.Status == metav1.ConditionTrue, ready.Reason, ready.Message)
+	if ready := meta.FindStatusCondition(status.Conditions, commonv1.ConditionReady); ready != nil {
+		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionComplete,
+			ready.Status == metav1.ConditionTrue, ready.Reason, ready.Message)
+	}
 }

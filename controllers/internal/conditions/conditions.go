@@ -51,7 +51,7 @@ func Truncate(text string, most int) string {
 // Finish completes the conditions of a pass before they are saved. before are those that were saved last.
 func Finish(list *[]metav1.Condition, before []metav1.Condition) {
 	copyDegradedIntoReady(*list)
-	SetKstatus(list)
+	setKstatus(list)
 	keepTransitionTimes(*list, before)
 }
 
@@ -97,8 +97,8 @@ func SetPausedChanges(list *[]metav1.Condition, generation int64, what []string)
 	Set(list, generation, commonv1.ConditionProgressing, false, commonv1.ReasonSpecPaused, message)
 }
 
-// silent are the conditions whose changes are no news.
-var silent = []string{commonv1.ConditionProgressing, commonv1.ConditionReconciling, commonv1.ConditionStalled}
+// unreported are the conditions whose changes are no news.
+var unreported = []string{commonv1.ConditionProgressing, commonv1.ConditionReconciling, commonv1.ConditionStalled}
 
 // Transitions returns the conditions whose status differs from before, where an absent one counts as not True, and
 // those that are still True for another reason. It leaves Progressing out, which turns with every change: the others
@@ -111,7 +111,7 @@ func Transitions(before, after []metav1.Condition) []metav1.Condition {
 			was = *found
 		}
 		another := now.Status == metav1.ConditionTrue && was.Reason != now.Reason
-		if !slices.Contains(silent, now.Type) && (was.Status != now.Status || another) {
+		if !slices.Contains(unreported, now.Type) && (was.Status != now.Status || another) {
 			transitions = append(transitions, now)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// SetKstatus derives from the other conditions the two by which kstatus, and so Flux, judges an object. Stalled is True if nothing
+// setKstatus derives from the other conditions the two by which kstatus, and so Flux, judges an object. Stalled is True if nothing
 // changes until somebody acts: kstatus reads it as failed. Reconciling is True while an object without Ready is under way: kstatus reads
 // it as in progress, and reads an object without any of the three as done. Both are absent otherwise, as kstatus asks.
-func SetKstatus(list *[]metav1.Condition) {
+func setKstatus(list *[]metav1.Condition) {
 	stalled, reconciling := stalledBy(*list), reconcilingBy(*list)
 	if stalled != nil {
 		reconciling = nil
@@ -19,8 +19,12 @@ func SetKstatus(list *[]metav1.Condition) {
 	mirror(list, commonv1.ConditionReconciling, reconciling)
 }
 
-// stalledBy returns the condition that says why nothing changes until somebody acts; nil if something changes, or need not.
+// stalledBy returns the condition that says why nothing changes until somebody acts; nil if something changes, or need not. What is
+// complete needs no change, whatever fails afterwards, such as its cleanup.
 func stalledBy(list []metav1.Condition) *metav1.Condition {
+	if findTrue(list, commonv1.ConditionComplete) != nil {
+		return nil
+	}
 	if failed := findTrue(list, commonv1.ConditionFailed); failed != nil {
 		return failed
 	}
@@ -32,7 +36,7 @@ func stalledBy(list []metav1.Condition) *metav1.Condition {
 
 // reconcilingBy returns the condition that says what an object without Ready does; nil if it does nothing.
 func reconcilingBy(list []metav1.Condition) *metav1.Condition {
-	if meta.FindStatusCondition(list, commonv1.ConditionReady) != nil {
+	if meta.FindStatusCondition(list, commonv1.ConditionReady) != nil || findTrue(list, commonv1.ConditionComplete) != nil {
 		return nil
 	}
 	return findTrue(list, commonv1.ConditionProgressing)

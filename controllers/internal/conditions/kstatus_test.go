@@ -16,7 +16,7 @@ const (
 	reconciling = commonv1.ConditionReconciling
 )
 
-func TestSetKstatus(t *testing.T) {
+func TestWhichConditionsKstatusGets(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		are  string // the conditions that are True; after a minus sign those that are False
@@ -35,6 +35,8 @@ func TestSetKstatus(t *testing.T) {
 		{"a run that needs somebody before it starts is stalled", "-Progressing Degraded", stalled},
 		{"a run that is suspended is neither", "-Progressing -Degraded Suspended", ""},
 		{"a run that is complete is neither", "-Progressing -Degraded Complete", ""},
+		{"a run that is complete is neither though its cleanup needs somebody", "-Progressing Degraded Complete", ""},
+		{"a run that is complete is neither while its cleanup is retried", "Progressing -Degraded Complete", ""},
 		{"a run that failed is stalled", "-Progressing -Degraded Failed", stalled},
 		{"a run that failed is stalled while a later call is retried", "-Ready Progressing -Degraded Failed", stalled},
 		{"a run that failed is not reconciling", "Progressing Failed", stalled},
@@ -46,7 +48,7 @@ func TestSetKstatus(t *testing.T) {
 					conditionType, isFalse := strings.CutPrefix(word, "-")
 					Set(&list, 7, conditionType, !isFalse, "Because", "of "+conditionType)
 				}
-				SetKstatus(&list)
+				setKstatus(&list)
 				var got []string
 				for _, conditionType := range []string{stalled, reconciling} {
 					if meta.FindStatusCondition(list, conditionType) != nil {
@@ -66,7 +68,7 @@ func TestStalledAndReconcilingHaveTheWordsOfWhatTheyFollowFrom(t *testing.T) {
 		var list []metav1.Condition
 		Set(&list, 6, source, true, "Because", "of this")
 		Set(&list, 6, conditionType, true, "Former", "words")
-		SetKstatus(&list)
+		setKstatus(&list)
 		got := meta.FindStatusCondition(list, conditionType)
 		if got == nil || got.Status != metav1.ConditionTrue || got.Reason != "Because" || got.Message != "of this" ||
 			got.ObservedGeneration != 6 {

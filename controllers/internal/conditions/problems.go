@@ -57,6 +57,9 @@ func SetFailedPass(list *[]metav1.Condition, before []metav1.Condition, generati
 	if !p.Transient {
 		SetDegraded(list, generation, p)
 	}
+	if findTrue(*list, commonv1.ConditionComplete) != nil {
+		return // only what comes afterwards failed, such as the cleanup
+	}
 	was := meta.FindStatusCondition(before, commonv1.ConditionReady)
 	if !p.Transient || was == nil || was.Status != metav1.ConditionTrue || was.ObservedGeneration < generation {
 		Set(list, generation, commonv1.ConditionReady, false, p.Reason, p.Message)

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 func TestDegradedReportsTheFirstProblem(t *testing.T) {
@@ -91,5 +94,21 @@ func TestSetFailedPass(t *testing.T) {
 			SetFailedPass(&computed, c.before, 2, c.p)
 			expect(t, computed, c.are)
 		})
+	}
+}
+
+// What ran once and is complete stays so, whatever fails afterwards, such as its cleanup.
+func TestAFailedPassKeepsReadyOfWhatIsComplete(t *testing.T) {
+	for _, p := range []*Problem{{Reason: "Retrying", Message: "m", Transient: true}, {Reason: "RefusedByServer", Message: "m"}} {
+		for _, list := range [][]metav1.Condition{
+			{{Type: commonv1.ConditionComplete, Status: metav1.ConditionTrue, Reason: "Done"}},
+			{{Type: commonv1.ConditionComplete, Status: metav1.ConditionTrue, Reason: "Done"}, {Type: ready, Status: metav1.ConditionTrue, Reason: "Verified"}},
+		} {
+			computed := slices.Clone(list)
+			SetFailedPass(&computed, nil, 2, p)
+			if was, is := meta.FindStatusCondition(list, ready), meta.FindStatusCondition(computed, ready); !equality.Semantic.DeepEqual(was, is) {
+				t.Errorf("%s: Ready was %v and is %v", p.Reason, was, is)
+			}
+		}
 	}
 }

@@ -32,7 +32,8 @@ type Object interface {
 }
 
 // SaveStatus writes the object's status now, under an optimistic lock, and leaves the server's answer in the object.
-// It sends nothing when nothing changed.
+// It sends nothing when nothing changed but conditions: they are written at the end of the pass, since a later step that fails changes
+// them again.
 type SaveStatus func(ctx context.Context) error
 
 // ReconcileFunc is one pass over one object. It sets the object's status in place.
@@ -112,10 +113,17 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 		return nil
 	}
 
+	saveWithin := func(ctx context.Context) error {
+		if isEqualButConditions(base, obj) {
+			return nil
+		}
+		return save(ctx)
+	}
+
 	held, err := c.Stuck.checkHeld(kind, obj)
 	result := ctrl.Result{RequeueAfter: held}
 	if err == nil {
-		result, err = runIfReadable(ctx, obj, save, reconcile)
+		result, err = runIfReadable(ctx, obj, saveWithin, reconcile)
 	}
 	obj.SetObservedGeneration(obj.GetGeneration())
 	conditions.SetFailedPass(obj.GetConditions(), before, obj.GetGeneration(), toProblem(err))
@@ -123,6 +131,13 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 		err = saveErr
 	}
 	return toResult(result, err)
+}
+
+// isEqualButConditions reports whether two copies of an object differ in nothing but conditions.
+func isEqualButConditions(base, obj Object) bool {
+	same := obj.DeepCopyObject().(Object)
+	*same.GetConditions() = *base.GetConditions()
+	return apiequality.Semantic.DeepEqual(base, same)
 }
 
 // kindOf returns the kind of an object of ours: its type has that name.

@@ -2,14 +2,21 @@ package converge
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
 // owner is an object of a kind that this package does not know.
@@ -80,5 +87,51 @@ func TestAnObjectOlderThanOurWrite(t *testing.T) {
 				t.Errorf("%d passes", passes)
 			}
 		})
+	}
+}
+
+// A pass that saves and then fails writes the status at most once, and the next one, which fails in the same way, does not write it: each
+// write would bring the next pass at once.
+func TestAPassThatFailsAgainAfterItsSaveWritesNothing(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := egov1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	writes := 0
+	activity := &egov1.Activity{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", Generation: 1}}
+	over := &Converger{Events: events.NewFakeRecorder(100), Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(activity).
+		WithStatusSubresource(activity).WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client,
+		resource string, obj client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+		writes++
+		return c.SubResource(resource).Patch(ctx, obj, patch, options...)
+	}}).Build()}
+	pass := func(prosta egov1.ProcessState) {
+		t.Helper()
+		_, err := Reconcile(t.Context(), over, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(activity)}, &egov1.Activity{},
+			func(ctx context.Context, a *egov1.Activity, save SaveStatus) (ctrl.Result, error) {
+				a.Status.Prosta = prosta
+				conditions.Set(&a.Status.Conditions, 1, commonv1.ConditionProgressing, true, "Running", "it runs")
+				conditions.SetDegraded(&a.Status.Conditions, 1)
+				return ctrl.Result{}, errors.Join(save(ctx), Invalid("host", "refused"))
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		prosta egov1.ProcessState
+		most   int
+	}{
+		{egov1.Running, 2}, // what the pass must not lose, and how it ended
+		{egov1.Running, 0},
+		{egov1.Running, 0},
+		{egov1.Succeeded, 2},
+		{egov1.Succeeded, 0},
+	} {
+		writes = 0
+		pass(step.prosta)
+		if writes > step.most || step.most > 0 && writes == 0 {
+			t.Errorf("%s: %d writes, at most %d", step.prosta, writes, step.most)
+		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/gitopstest"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
@@ -38,11 +37,10 @@ func TestWhatGitOpsToolsSeeOfARedis(t *testing.T) {
 			c.change(s)
 			set := &appsv1.StatefulSet{}
 			set.Generation, set.Status.ObservedGeneration, set.Status.Replicas = 2, 2, int32(len(s.Nodes))
-			var r cachev1alpha1.Redis
-			s.Redis.DeepCopyInto(&r)
+			r := s.DeepCopy()
 			r.Status = New(s.Redis, Inputs{Situation: s.Situation(), Next: s.Situation().Plan(), Set: set, Pods: readyPods(s)})
 			conditions.SetPausedChanges(r.GetConditions(), r.Generation, c.held)
-			gitopstest.Check(t, &r, c.want)
+			gitopstest.Check(t, r, c.want)
 		})
 	}
 }
