@@ -12,8 +12,11 @@ endif
 
 # CLUSTER=local is the cluster that hack/cluster makes on this machine, CLUSTER=existing the one that KUBECONFIG names.
 CLUSTER ?= local
+# The version of a new local cluster, and of the API server in the integration tests: one of hack/cluster/releases.go, empty for the
+# default. A cluster keeps its version.
+KUBERNETES ?=
 BIN     := $(CURDIR)/.bin
-export CLUSTER IMG VERSION
+export CLUSTER IMG KUBERNETES VERSION
 export PATH := $(BIN):$(PATH)
 export CGO_ENABLED := 0
 # Go compiles a package once with -trimpath and once without it: with the flag everywhere, each is compiled once. Tests leave
@@ -23,6 +26,8 @@ testflags := -trimpath -vet=off -timeout=30m
 export GOFLAGS := $(filter-out $(testflags),$(shell go env GOFLAGS)) $(testflags)
 ifeq ($(CLUSTER),local)
 export KUBECONFIG := $(CURDIR)/.cluster/kubeconfig
+# The cluster's kubectl, which is of its version.
+export PATH := $(CURDIR)/.cluster/bin:$(PATH)
 # No proxy leads to the local cluster. hack/internal/proxy sets the same for programs that run without make.
 export NO_PROXY := $(or $(NO_PROXY),$(no_proxy),localhost),localhost,127.0.0.0/8,10.88.0.0/16,10.96.0.0/16
 export no_proxy := $(NO_PROXY)
@@ -130,7 +135,7 @@ searches: ## Search the models of Redis and EtcdCluster, Activity's crashes and 
 	  -run '^(TestEveryOrder|TestNoConfirmedWriteIsLost|TestNoOneIsLockedOut|TestCrash|TestWalks)'
 
 test-integration: test-programs
-	KUBEBUILDER_ASSETS=$(BIN) KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m \
+	KUBEBUILDER_ASSETS=$$(go run -C hack/cluster . assets) KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m \
 	  go run github.com/onsi/ginkgo/v2/ginkgo -procs=4 -ldflags=-w --no-color --timeout=20m ./test/integration
 
 # Little memory in a test is used for long: collecting it less often saves time, also in the API servers.
@@ -170,7 +175,7 @@ run: install ## Run the manager here, against the cluster.
 
 ##@ A cluster on this machine
 .PHONY: cluster-up cluster-down kubeconfig
-cluster-up: ## Start a one-node Kubernetes here, or repair it.
+cluster-up: ## Start a one-node Kubernetes here, or repair it (KUBERNETES=v1.31.14: another version, as for demo, e2e and the reports).
 	@if [ "$(CLUSTER)" = local ]; then go run -C hack/cluster . up; fi
 
 cluster-down: ## Stop it and leave nothing behind.

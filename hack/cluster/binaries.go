@@ -10,39 +10,22 @@ import (
 	"strings"
 )
 
-const kubernetesVersion = "v1.37.1"
-
-// kubernetesFlags stamp the version that clients see.
-const kubernetesFlags = "-s -w" +
-	" -X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
-	" -X k8s.io/component-base/version.gitMajor=1" +
-	" -X k8s.io/component-base/version.gitMinor=37" +
-	" -X k8s.io/client-go/pkg/version.gitVersion=" + kubernetesVersion
-
 // ownModule is this program's, which needs the standard library only and has no go.sum.
 const ownModule = "hack/cluster"
 
 // binary is something that is built from a module into .bin.
 type binary struct {
-	name   string
+	name   string // path below .bin
 	module string // folder below the root that holds the go.mod
 	pkg    string
 	flags  string
 }
 
 var (
-	kubernetes = []binary{
-		kubernetesBinary("kube-apiserver"), kubernetesBinary("kubectl"), kubernetesBinary("kube-controller-manager"),
-		kubernetesBinary("kube-scheduler"), kubernetesBinary("kubelet"), kubernetesBinary("kube-proxy"),
-	}
 	etcd    = etcdBinaries("")
 	coredns = []binary{{name: "coredns", module: "hack/tools/coredns", pkg: "github.com/coredns/coredns", flags: "-s -w"}}
 	pause   = []binary{{name: "pause", module: ownModule, pkg: "./pause", flags: "-s -w"}}
 )
-
-func kubernetesBinary(name string) binary {
-	return binary{name: name, module: "hack/tools/kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name, flags: kubernetesFlags}
-}
 
 // etcdPrograms are what the project of etcd publishes, and their packages.
 var etcdPrograms = []struct{ name, pkg string }{
@@ -62,7 +45,10 @@ func etcdBinaries(suffix string) []binary {
 
 // buildAll builds everything that the cluster runs.
 func buildAll(ctx context.Context, l layout) error {
-	for _, group := range [][]binary{etcd, kubernetes, coredns, pause} {
+	if err := deriveModule(ctx, l); err != nil {
+		return err
+	}
+	for _, group := range [][]binary{etcd, l.kubernetes(), coredns, pause} {
 		if err := build(ctx, l, group); err != nil {
 			return err
 		}
@@ -70,14 +56,27 @@ func buildAll(ctx context.Context, l layout) error {
 	return nil
 }
 
-// assets builds what an envtest needs, and etcdutl for tests of restores. It asks for no privileges.
+// assets builds what an envtest needs of the version that KUBERNETES names, and etcdutl for tests of restores. It asks for no
+// privileges.
 func assets(ctx context.Context, l layout, _ []string) error {
-	for _, group := range [][]binary{{etcd[0], etcd[2]}, kubernetes[:2]} {
+	var err error
+	if l.version, err = chosenVersion(os.Getenv("KUBERNETES"), ""); err != nil {
+		return err
+	}
+	if err := deriveModule(ctx, l); err != nil {
+		return err
+	}
+	for _, group := range [][]binary{{etcd[0], etcd[2]}, l.kubernetes()[:2]} {
 		if err := build(ctx, l, group); err != nil {
 			return err
 		}
 	}
-	fmt.Println(l.bin(""))
+	if l.kubernetesFolder() != "" { // an envtest looks for all programs in one folder
+		if err := linkTo(filepath.Join("..", etcd[0].name), l.kubernetesBin(etcd[0].name)); err != nil {
+			return err
+		}
+	}
+	fmt.Println(l.kubernetesBin(""))
 	return nil
 }
 
@@ -167,4 +166,7 @@ func fingerprint(l layout, b binary) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-func fingerprintFile(l layout, b binary) string { return l.bin("." + b.name + ".stamp") }
+func fingerprintFile(l layout, b binary) string {
+	dir, name := filepath.Split(l.bin(b.name))
+	return filepath.Join(dir, "."+name+".stamp")
+}

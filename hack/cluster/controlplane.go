@@ -42,7 +42,7 @@ func apiServerPart(l layout, client *http.Client) part {
 	return part{
 		name: "kube-apiserver",
 		argv: []string{
-			l.bin("kube-apiserver"),
+			l.kubernetesBin("kube-apiserver"),
 			"--bind-address=" + nodeAddress,
 			"--advertise-address=" + nodeAddress,
 			"--service-cluster-ip-range=" + serviceRange,
@@ -94,7 +94,7 @@ func controllerManagerPart(l layout, client *http.Client) part {
 	return part{
 		name: "kube-controller-manager",
 		argv: append([]string{
-			l.bin("kube-controller-manager"),
+			l.kubernetesBin("kube-controller-manager"),
 			"--kubeconfig=" + l.kubeconfig("controller-manager"),
 			"--authentication-kubeconfig=" + l.kubeconfig("controller-manager"),
 			"--authorization-kubeconfig=" + l.kubeconfig("controller-manager"),
@@ -117,7 +117,7 @@ func schedulerPart(l layout, client *http.Client) part {
 	return part{
 		name: "kube-scheduler",
 		argv: append([]string{
-			l.bin("kube-scheduler"),
+			l.kubernetesBin("kube-scheduler"),
 			"--kubeconfig=" + l.kubeconfig("scheduler"),
 			"--authentication-kubeconfig=" + l.kubeconfig("scheduler"),
 			"--authorization-kubeconfig=" + l.kubeconfig("scheduler"),

@@ -35,6 +35,8 @@ const maxSocketPath = 107
 // layout knows where everything of this checkout lies.
 type layout struct {
 	Root string
+	// version of Kubernetes; empty is the default.
+	version string
 }
 
 // findLayout walks up from the working directory to the top of the checkout.
@@ -45,7 +47,9 @@ func findLayout() (layout, error) {
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "hack", "tools", "kubernetes", "go.mod")); err == nil {
-			return layout{Root: dir}, nil
+			l := layout{Root: dir}
+			l.version = l.recordedVersion()
+			return l, nil
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
@@ -87,12 +91,5 @@ func (l layout) prepare() error {
 		}
 	}
 	// The pid files lie in runDir, where other checkouts find them too.
-	link := l.state("run")
-	if target, err := os.Readlink(link); err == nil && target == runDir {
-		return nil
-	}
-	if err := os.RemoveAll(link); err != nil {
-		return err
-	}
-	return os.Symlink(runDir, link)
+	return linkTo(runDir, l.state("run"))
 }

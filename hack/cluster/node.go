@@ -30,7 +30,7 @@ func kubeletPart(l layout) part {
 	return part{
 		name: "kubelet",
 		argv: []string{
-			l.bin("kubelet"),
+			l.kubernetesBin("kubelet"),
 			"--config=" + l.state("config", "kubelet.yaml"),
 			"--kubeconfig=" + l.kubeconfig("node"),
 			"--root-dir=" + l.state("kubelet"),
@@ -45,7 +45,7 @@ func kubeletPart(l layout) part {
 func proxyPart(l layout) part {
 	return part{
 		name:    "kube-proxy",
-		argv:    []string{l.bin("kube-proxy"), "--config=" + l.state("config", "kube-proxy.yaml")},
+		argv:    []string{l.kubernetesBin("kube-proxy"), "--config=" + l.state("config", "kube-proxy.yaml")},
 		healthy: answers(http.DefaultClient, "http://127.0.0.1:10256/healthz"),
 	}
 }

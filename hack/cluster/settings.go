@@ -22,6 +22,20 @@ type settings struct {
 	RunDir, Socket, Bridge, Address, Node, Cgroup, Network string
 	PodRange, ServiceRange, PauseImage, PluginDir          string
 	MasqueradeAll, Upstream                                bool
+	kubeletLimits
+}
+
+// kubeletLimits says how the kubelet's shortest back-off is configured, which is not in all versions.
+type kubeletLimits struct {
+	// BackOff: the kubelet knows crashLoopBackOff. Before, a container that keeps failing is restarted after up to five minutes.
+	BackOff bool
+	// BackOffGate: it wants a feature gate for that.
+	BackOffGate bool
+}
+
+func kubeletLimitsOf(version string) kubeletLimits {
+	minor := minorOf(version)
+	return kubeletLimits{BackOff: minor >= 32, BackOffGate: minor >= 32 && minor < 35}
 }
 
 // users who need a kubeconfig, see clusterSubjects.
@@ -32,7 +46,7 @@ func (l layout) settings(ctx context.Context) settings {
 		layout: l, RunDir: runDir, Socket: containerdSocket, Bridge: bridge, Address: nodeAddress, Node: nodeName,
 		Cgroup: cgroupName, Network: networkName, PodRange: podRange, ServiceRange: serviceRange,
 		PauseImage: pauseImage, PluginDir: pluginDir(),
-		MasqueradeAll: !bridgeFiltered(ctx), Upstream: hasNameserver(),
+		MasqueradeAll: !bridgeFiltered(ctx), Upstream: hasNameserver(), kubeletLimits: kubeletLimitsOf(l.kubernetesVersion()),
 	}
 }
 
@@ -44,19 +58,31 @@ func hasNameserver() bool {
 	return strings.Contains("\n"+string(resolv), "\nnameserver ")
 }
 
-// writeSettings renders every template and a kubeconfig for every user.
-func writeSettings(ctx context.Context, l layout) error {
+// render returns the content of every file of config/.
+func (s settings) render() (map[string][]byte, error) {
 	all, err := template.New("").Option("missingkey=error").ParseFS(configFiles, "config/*")
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, t := range all.Templates() {
+		var content bytes.Buffer
+		if err := t.Execute(&content, s); err != nil {
+			return nil, err
+		}
+		files[t.Name()] = content.Bytes()
+	}
+	return files, nil
+}
+
+// writeSettings writes every file of config/ and a kubeconfig for every user.
+func writeSettings(ctx context.Context, l layout) error {
+	files, err := l.settings(ctx).render()
 	if err != nil {
 		return err
 	}
-	known := l.settings(ctx)
-	for _, t := range all.Templates() {
-		var content bytes.Buffer
-		if err := t.Execute(&content, known); err != nil {
-			return err
-		}
-		if err := writeChanged(configPath(l, t.Name()), content.Bytes()); err != nil {
+	for name, content := range files {
+		if err := writeChanged(configPath(l, name), content); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,9 @@ func up(ctx context.Context, l layout) error {
 		return err
 	}
 	defer release()
+	if l.version, err = chosenVersion(os.Getenv("KUBERNETES"), l.recordedVersion()); err != nil {
+		return err
+	}
 	err = runSteps(ctx, []step{
 		{"claim this machine", l.claim},
 		{"Debian packages", ensurePackages},
@@ -48,7 +51,7 @@ func up(ctx context.Context, l layout) error {
 	if err := runSteps(ctx, steps); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "\nKubernetes %s is up:  export KUBECONFIG=%s\n", kubernetesVersion, l.kubeconfig("admin"))
+	fmt.Fprintf(os.Stderr, "\nKubernetes %s is up:  export KUBECONFIG=%s\n", l.version, l.kubeconfig("admin"))
 	return nil
 }
 
@@ -62,6 +65,9 @@ func apiParts(l layout, a *api) []part {
 
 func prepareState(ctx context.Context, l layout) error {
 	if err := l.prepare(); err != nil {
+		return err
+	}
+	if err := l.recordVersion(); err != nil {
 		return err
 	}
 	if err := ensurePKI(ctx, l); err != nil {
@@ -95,7 +101,7 @@ func installSelf(l layout) error {
 }
 
 func applyObjects(ctx context.Context, l layout) error {
-	_, err := output(ctx, l.bin("kubectl"), "--kubeconfig="+l.kubeconfig("admin"),
+	_, err := output(ctx, l.kubernetesBin("kubectl"), "--kubeconfig="+l.kubeconfig("admin"),
 		"apply", "--server-side", "--force-conflicts", "--filename="+l.state("config", "objects.yaml"))
 	return err
 }

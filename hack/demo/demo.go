@@ -51,8 +51,16 @@ func newDemo() (*demo, error) {
 	default:
 		err = fmt.Errorf("CLUSTER is %q: it must be local or existing", cluster)
 	}
-	path := filepath.Join(root, ".bin") + string(os.PathListSeparator) + os.Getenv("PATH")
-	return d, errors.Join(err, os.Setenv("PATH", path))
+	return d, errors.Join(err, os.Setenv("PATH", d.path(os.Getenv("PATH"))))
+}
+
+// path puts the programs that are built here before others. The local cluster's kubectl, which is of its version, is the first.
+func (d *demo) path(others string) string {
+	path := filepath.Join(d.root, ".bin") + string(os.PathListSeparator) + others
+	if d.local {
+		path = filepath.Join(d.root, ".cluster", "bin") + string(os.PathListSeparator) + path
+	}
+	return path
 }
 
 // findRoot walks up from the working directory to the top of the checkout.

@@ -11,6 +11,15 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
+// A cluster of an older Kubernetes has its own kubectl; a cluster from elsewhere is not of the local one's version.
+func TestTheKubectlOfTheClusterComesFirst(t *testing.T) {
+	for local, want := range map[bool]string{true: "/root/.cluster/bin:/root/.bin:/usr/bin", false: "/root/.bin:/usr/bin"} {
+		if path := (&demo{root: "/root", local: local}).path("/usr/bin"); path != want {
+			t.Errorf("local is %t, and PATH is %s", local, path)
+		}
+	}
+}
+
 func TestTagged(t *testing.T) {
 	const digest = "9f86d081884c" // of "test"
 	for image, want := range map[string]string{

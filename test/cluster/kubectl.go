@@ -35,7 +35,7 @@ func Kubectl(ctx context.Context, args ...string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		program = filepath.Join(root, ".bin", "kubectl")
+		program = built(root, "kubectl")
 	}
 	return run(ctx, "", program, args...)
 }
@@ -57,7 +57,16 @@ func Pack(ctx context.Context, program string) (image string, err error) {
 		return "", err
 	}
 	image = "localhost/" + program + ":e2e"
-	return image, command(ctx, "image", "--name", image, "--binary", filepath.Join(root, ".bin", program))
+	return image, command(ctx, "image", "--name", image, "--binary", built(root, program))
+}
+
+// built returns where a program is that was built with the cluster: those of Kubernetes are of the cluster's version.
+func built(root, program string) string {
+	ofCluster := filepath.Join(root, ".cluster", "bin", program)
+	if _, err := os.Stat(ofCluster); err == nil {
+		return ofCluster
+	}
+	return filepath.Join(root, ".bin", program)
 }
 
 // Snapshot writes what the etcd of hack/cluster holds into a file.
