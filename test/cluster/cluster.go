@@ -16,6 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -93,6 +95,27 @@ func Dial() (*rest.Config, client.Client, error) {
 	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	return config, c, err
+}
+
+// Version returns the Kubernetes version of the cluster's API server, as 1.37.1.
+func Version() (string, error) {
+	config, _, err := Dial()
+	if err != nil {
+		return "", err
+	}
+	asker, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return "", err
+	}
+	info, err := asker.ServerVersion()
+	if err != nil {
+		return "", fmt.Errorf("asking the cluster for its version: %w", err)
+	}
+	version, err := utilversion.ParseGeneric(info.GitVersion) // without what others append, as v1.31.9+k3s1
+	if err != nil {
+		return "", fmt.Errorf("the cluster's version: %w", err)
+	}
+	return version.String(), nil
 }
 
 // Operators are the managers' pods, the leader and those in waiting.

@@ -48,7 +48,7 @@ func within(timeout time.Duration) func(*egov1.ActivitySpec) {
 	}
 }
 
-var _ = Describe("Activity next to an injected container", longest, func() {
+var _ = Describe("Activity next to an injected container", longest, SemVerConstraint(fault.InjectionNeeds), func() {
 	DescribeTable("ends with its command and its exit code, and runs it no more often, with and without timeout and retries",
 		func(ctx SpecContext, in fault.Injected) {
 			injected, w := inject(ctx, in), newWitness(ctx)

@@ -2,7 +2,7 @@
 //
 // It needs KUBECONFIG and a deployed operator. With CLUSTER=existing the specs
 // that only the cluster of hack/cluster can host, those labelled faults, are
-// left out.
+// left out. So are those whose SemVerConstraint the cluster's version of Kubernetes does not meet.
 //
 // Specs run in several processes at once, each spec in a namespace of its own. Serial are
 // those that take the operator, the node or the API server away from the others, that
@@ -71,6 +71,13 @@ func TestE2E(t *testing.T) {
 	}
 	if !cluster.Local() {
 		suite.LabelFilter = fmt.Sprintf("(%s) && !%s", suite.LabelFilter, faults)
+	}
+	if suite.SemVerFilter == "" {
+		version, err := cluster.Version()
+		if err != nil {
+			t.Fatal(err)
+		}
+		suite.SemVerFilter = version
 	}
 	RunSpecs(t, "Mainstay Operator, end to end", suite, reporter)
 }

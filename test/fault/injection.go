@@ -18,6 +18,9 @@ import (
 // InjectLabel is borne by pods that are to be injected into; its value is the container's name.
 const InjectLabel = "mainstay-fault.test/inject"
 
+// InjectionNeeds are the versions of Kubernetes that have MutatingAdmissionPolicy in v1.
+const InjectionNeeds = ">= 1.36.0"
+
 // Where an injected container goes.
 const (
 	Regular = "regular" // the pod's containers

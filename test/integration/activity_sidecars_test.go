@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
-var _ = Describe("Activity next to an injected container", func() {
+var _ = Describe("Activity next to an injected container", SemVerConstraint(fault.InjectionNeeds), func() {
 	// operated runs an Activity whose pod has the container, up to its first start.
 	operated := func(ctx context.Context, where string) (*egov1.Activity, *corev1.Pod) {
 		GinkgoHelper()

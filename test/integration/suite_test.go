@@ -9,6 +9,7 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -59,13 +61,33 @@ func TestIntegration(t *testing.T) {
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
 	SetDefaultConsistentlyDuration(300 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "Integration")
+	suite, reporter := GinkgoConfiguration()
+	if suite.SemVerFilter == "" {
+		suite.SemVerFilter = serverVersion(t)
+	}
+	RunSpecs(t, "Integration", suite, reporter)
+}
+
+// assets is the folder of kube-apiserver and etcd.
+func assets() string { return cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), filepath.Join(root, ".bin")) }
+
+// serverVersion returns the version of the API server, as 1.37.1: specs with a SemVerConstraint that it does not meet are left out.
+func serverVersion(t *testing.T) string {
+	printed, err := exec.Command(filepath.Join(assets(), "kube-apiserver"), "--version").Output()
+	if err != nil {
+		t.Fatalf("the API server's version: %v: build it by go run -C hack/cluster . assets", err)
+	}
+	version, err := utilversion.ParseGeneric(strings.TrimPrefix(strings.TrimSpace(string(printed)), "Kubernetes "))
+	if err != nil {
+		t.Fatalf("the API server's version: %v", err)
+	}
+	return version.String()
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	ctrl.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
 	cluster = &envtest.Environment{
-		BinaryAssetsDirectory: cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), filepath.Join(root, ".bin")),
+		BinaryAssetsDirectory: assets(),
 		CRDDirectoryPaths:     []string{filepath.Join(root, "config/crd/bases")},
 		ErrorIfCRDPathMissing: true,
 		Scheme:                scheme,
