@@ -41,8 +41,8 @@ type Port struct {
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=15
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 65535"
-	// +kubebuilder:validation:XValidation:rule="... : self.matches('^([a-z0-9]+-)*[a-z0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*$')"
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]+-)*[a-z0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*$`
+	// +kubebuilder:validation:XValidation:rule="type(self) in [string] || self >= 1 && self <= 65535"
 	// +kubebuilder:validation:XValidation:rule="...",message="targetPort is a number from 1 to 65535 or a name"
 	// +kubebuilder:validation:XValidation:rule="...",message="of at most 15 lower case letters, digits and '-', with at least one letter"
 	TargetPort *intstr.IntOrString `json:"targetPort,omitempty"`
