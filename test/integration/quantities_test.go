@@ -52,7 +52,9 @@ var _ = Describe("a quantity that takes hours to compute", func() {
 			fields{"image": "a", "command": "true", "workspace": fields{"size": costly}}, "spec.workspace.size"),
 	)
 
-	It("is reported, and stops nothing, in an object that the first release stored", func(ctx SpecContext) {
+	// Kubernetes 1.33 and older refuse the first release's CRD: they estimate that its rules cost too much.
+	accepted := SemVerConstraint(">= 1.35.0")
+	It("is reported, and stops nothing, in an object that the first release stored", accepted, func(ctx SpecContext) {
 		const file = "app.mainstay-operator.io_easyservices.yaml"
 		namespace := newNamespace(ctx)
 		obj := raw(appv1.GroupVersion.WithKind("EasyService"), namespace,
