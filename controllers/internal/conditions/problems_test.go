@@ -106,8 +106,9 @@ func TestAFailedPassKeepsReadyOfWhatIsComplete(t *testing.T) {
 		} {
 			computed := slices.Clone(list)
 			SetFailedPass(&computed, nil, 2, p)
-			if was, is := meta.FindStatusCondition(list, ready), meta.FindStatusCondition(computed, ready); !equality.Semantic.DeepEqual(was, is) {
-				t.Errorf("%s: Ready was %v and is %v", p.Reason, was, is)
+			want, got := meta.FindStatusCondition(list, ready), meta.FindStatusCondition(computed, ready)
+			if !equality.Semantic.DeepEqual(want, got) {
+				t.Errorf("%s: Ready is %v, not %v", p.Reason, got, want)
 			}
 		}
 	}
