@@ -82,3 +82,17 @@ func TestThePodOfHelmTestIsNoManager(t *testing.T) {
 		t.Errorf("the pod has the labels %v, and the manager's are %v", pod.GetLabels(), selector)
 	}
 }
+
+// Its pod runs on the nodes on which the manager may run, and pulls the image with the same Secrets.
+func TestThePodOfHelmTestIsPlacedAsTheManagerIs(t *testing.T) {
+	set := []string{"affinity.nodeAffinity.a=b", "nodeSelector.pool=system", "tolerations[0].key=pool", "imagePullSecrets[0].name=registry",
+		"watchNamespaces={shop}"}
+	_, pod := hooks(t, set...)
+	manager := rendered(t, set...)[deployment]
+	for _, field := range []string{"affinity", "nodeSelector", "tolerations", "imagePullSecrets"} {
+		want := textAt(manager, "spec.template.spec."+field)
+		if got := textAt(pod.Object, "spec."+field); got != want || want == "" {
+			t.Errorf("%s of the pod is %q, and of the manager %q", field, got, want)
+		}
+	}
+}

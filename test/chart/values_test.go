@@ -79,6 +79,8 @@ var rows = []row{
 		"ServiceMonitor " + namespace + "/mainstay-operator-controller-manager-metrics-monitor", "kind", "ServiceMonitor"},
 	{"serviceMonitor.labels", []string{"serviceMonitor.enabled=true", "serviceMonitor.labels.release=prometheus"},
 		"ServiceMonitor " + namespace + "/mainstay-operator-controller-manager-metrics-monitor", "metadata.labels.release", "prometheus"},
+	{"serviceMonitor.labels", []string{"serviceMonitor.enabled=true", "serviceMonitor.labels.control-plane=a"},
+		"ServiceMonitor " + namespace + "/mainstay-operator-controller-manager-metrics-monitor", "metadata.labels.control-plane", "a"},
 }
 
 // manager is a field of the manager's container.
@@ -187,6 +189,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		{"serviceAccount.create=false", []string{"serviceAccount", "create"}},
 		{"replicas=two", []string{"replicas", "integer"}},
 		{"replicas=-1", []string{"replicas", "minimum"}},
+		{"replicas=10", []string{"replicas", "maximum"}},
 		{"crds.install=yes", []string{"crds", "install", "boolean"}},
 		{"image=registry.example.com/manager", []string{"image", "object"}},
 		{"image.digest=0123", []string{"image", "digest", "pattern"}},
@@ -210,5 +213,43 @@ func TestValuesThatAreRefused(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAQuotaInANamespaceOfKubernetesIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		namespace, set string
+		refused        bool
+	}{
+		{"kube-system", "", true},
+		{"kube-public", "priorityClassName=high", true},
+		{"kube-system", "resourceQuota.enabled=false", false},
+		{"kube-system", "priorityClassName=", false},
+		{"kube-system", "scope=Namespace", false},
+		{"kubernetes", "", false},
+	} {
+		_, err := template(t, "--namespace", c.namespace, "--set", c.set)
+		words := "resourceQuota.enabled must be false in the namespace " + c.namespace
+		if c.refused != (err != nil && strings.Contains(err.Error(), words)) || !c.refused && err != nil {
+			t.Errorf("%s with %q: %v", c.namespace, c.set, err)
+		}
+	}
+}
+
+// Without these values the chart renders what the API server fills in or leaves out.
+var optional = []string{"image.tag", "image.digest", "imagePullSecrets", "resources.requests.cpu", "resources.requests.memory",
+	"resources.limits.memory", "priorityClassName", "nodeSelector", "affinity", "tolerations", "serviceAccount.annotations",
+	"serviceMonitor.labels"}
+
+func TestNullIsRefusedUnlessAValueIsOptional(t *testing.T) {
+	for leaf := range leavesOf("", valuesOf(t)) {
+		_, err := template(t, "--set", leaf+"=null")
+		name := leaf[strings.LastIndex(leaf, ".")+1:]
+		switch isOptional := slices.Contains(optional, leaf); {
+		case isOptional && err != nil:
+			t.Errorf("%s: %v", leaf, err)
+		case !isOptional && (err == nil || !strings.Contains(err.Error(), "missing propert") || !strings.Contains(err.Error(), "'"+name+"'")):
+			t.Errorf("%s=null is not refused by its name: %v", leaf, err)
+		}
 	}
 }

@@ -28,5 +28,7 @@ control-plane: controller-manager
 {{- if .Values.serviceMonitor.enabled -}}
 {{- fail "serviceMonitor.enabled must be false with scope Namespace: metrics are then not served to the network" -}}
 {{- end -}}
+{{- else if and .Values.resourceQuota.enabled .Values.priorityClassName (hasPrefix "kube-" .Release.Namespace) -}}
+{{- fail (printf "resourceQuota.enabled must be false in the namespace %s: the quota would count all its pods of the class %s, also those of Kubernetes. Install into another namespace, or set resourceQuota.enabled=false" .Release.Namespace .Values.priorityClassName) -}}
 {{- end -}}
 {{- end }}
