@@ -25,8 +25,8 @@ const (
 	layoutName     = "org.opencontainers.image.ref.name"
 )
 
-// archived is an image of an archive, once for each of its names.
-type archived struct {
+// archivedImage is an image of an archive, once for each of its names.
+type archivedImage struct {
 	names []string
 	index v1.ImageIndex
 }
@@ -42,19 +42,19 @@ func blobOf(content []byte) blob {
 }
 
 // writeArchive writes an OCI image layout as a tar: the same bytes for the same images.
-func writeArchive(path string, images ...archived) error {
+func writeArchive(path string, images ...archivedImage) error {
 	files := map[string]blob{"oci-layout": blobOf([]byte(`{"imageLayoutVersion":"1.0.0"}`))}
 	list := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex}
 	for _, image := range images {
 		if err := addIndex(files, image.index); err != nil {
 			return fmt.Errorf("%s: %w", image.names[0], err)
 		}
-		about, err := partial.Descriptor(image.index)
+		descriptor, err := partial.Descriptor(image.index)
 		if err != nil {
 			return err
 		}
 		for _, name := range image.names {
-			described := *about
+			described := *descriptor
 			described.Annotations = map[string]string{containerdName: name, layoutName: name}
 			list.Manifests = append(list.Manifests, described)
 		}

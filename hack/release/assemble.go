@@ -22,26 +22,26 @@ type material struct {
 	// catalog makes the content of a catalog whose newest bundle is this one, in the image of this name.
 	catalog func(bundle []scratch.File, image string) (string, error)
 	// operands returns the images that the archive for clusters without a network has in addition.
-	operands func(images []string) ([]archived, error)
+	operands func(images []string) ([]archivedImage, error)
 }
 
-// made is an image of the release.
-type made struct {
+// releaseImage is an image of the release.
+type releaseImage struct {
 	file  string // name of its files, without version
 	name  string // with registry and tag
 	index v1.ImageIndex
 }
 
 // pinned is the name with tag and digest: people see the version, and the digest counts.
-func (m made) pinned() (string, error) {
-	digest, err := m.index.Digest()
-	return m.name + "@" + digest.String(), err
+func (r releaseImage) pinned() (string, error) {
+	digest, err := r.index.Digest()
+	return r.name + "@" + digest.String(), err
 }
 
 // byDigest is the name without tag, as tools that copy images need it.
-func (m made) byDigest() (string, error) {
-	digest, err := m.index.Digest()
-	return m.name[:strings.LastIndex(m.name, ":")] + "@" + digest.String(), err
+func (r releaseImage) byDigest() (string, error) {
+	digest, err := r.index.Digest()
+	return r.name[:strings.LastIndex(r.name, ":")] + "@" + digest.String(), err
 }
 
 // assemble writes a release, without its sums, into an empty folder.
@@ -50,7 +50,7 @@ func assemble(folder string, a about, from material) error {
 	if err != nil {
 		return err
 	}
-	images := []made{{"mainstay-operator", a.operator(), operator}}
+	images := []releaseImage{{"mainstay-operator", a.operator(), operator}}
 	pinned, err := images[0].pinned()
 	if err != nil {
 		return err
@@ -66,12 +66,12 @@ func assemble(folder string, a about, from material) error {
 	if err != nil {
 		return err
 	}
-	bundle := made{"mainstay-operator-bundle", a.named("bundle"), bundled.index}
+	bundle := releaseImage{"mainstay-operator-bundle", a.named("bundle"), bundled.index}
 	catalog, catalogued, err := catalogImage(a, from, bundle, bundled.files)
 	if err != nil {
 		return err
 	}
-	images = append(images, bundle, made{"mainstay-operator-catalog", a.named("catalog"), catalogued})
+	images = append(images, bundle, releaseImage{"mainstay-operator-catalog", a.named("catalog"), catalogued})
 	if err := writeManifests(folder, manifests, catalog); err != nil {
 		return err
 	}
@@ -110,10 +110,10 @@ func writeManifests(folder, manifests, catalog string) error {
 }
 
 // writeImages writes an archive and an SBOM of each image.
-func writeImages(folder string, a about, images []made) error {
+func writeImages(folder string, a about, images []releaseImage) error {
 	for _, image := range images {
 		base := filepath.Join(folder, image.file+"-v"+a.version)
-		if err := writeArchive(base+".tar", archived{[]string{image.name}, image.index}); err != nil {
+		if err := writeArchive(base+".tar", archivedImage{[]string{image.name}, image.index}); err != nil {
 			return err
 		}
 		document, err := sbom(a, image)
@@ -129,16 +129,16 @@ func writeImages(folder string, a about, images []made) error {
 
 // writeOffline writes the list of all images, and an archive for clusters without a network. An image of the release has two
 // names there, since a container runtime looks it up by its digest when a manifest has one, and by its tag otherwise.
-func writeOffline(folder string, a about, images []made, manifests string, fetch func([]string) ([]archived, error)) error {
+func writeOffline(folder string, a about, images []releaseImage, manifests string, fetch func([]string) ([]archivedImage, error)) error {
 	var list []string
-	var all []archived
+	var all []archivedImage
 	for _, image := range images {
 		byDigest, err := image.byDigest()
 		if err != nil {
 			return err
 		}
 		list = append(list, byDigest)
-		all = append(all, archived{[]string{image.name, byDigest}, image.index})
+		all = append(all, archivedImage{[]string{image.name, byDigest}, image.index})
 	}
 	others, err := operands(manifests)
 	if err != nil {

@@ -40,7 +40,7 @@ func runBuild(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	from.operands = func(images []string) ([]archived, error) { return fetchOperands(ctx, *registry, images) }
+	from.operands = func(images []string) ([]archivedImage, error) { return fetchOperands(ctx, *registry, images) }
 	if err := errors.Join(os.RemoveAll(*into), os.MkdirAll(*into, 0o755)); err != nil {
 		return err
 	}

@@ -164,8 +164,8 @@ func checkOffline(offline map[string]v1.ImageIndex, digests map[string]string) e
 
 func repository(name string) string { return name[:strings.LastIndex(name, ":")] }
 
-// byDigest matches a reference by digest: its name, which may have a tag, and the digest.
-var byDigest = regexp.MustCompile(`([\w./:-]+)@(sha256:[0-9a-f]{64})`)
+// referenceByDigest matches a reference by digest: its name, which may have a tag, and the digest.
+var referenceByDigest = regexp.MustCompile(`([\w./:-]+)@(sha256:[0-9a-f]{64})`)
 
 // checkReferences checks the files of a release, and those of its bundle, that name images of the release.
 func checkReferences(folder string, own map[string]v1.ImageIndex, digests map[string]string) error {
@@ -202,7 +202,7 @@ func checkReferences(folder string, own map[string]v1.ImageIndex, digests map[st
 // checkText checks that a text names an image of the release, and each of them with its digest.
 func checkText(text string, digests map[string]string) error {
 	named := 0
-	for _, found := range byDigest.FindAllStringSubmatch(text, -1) {
+	for _, found := range referenceByDigest.FindAllStringSubmatch(text, -1) {
 		for name, digest := range digests {
 			if found[1] != name && found[1] != repository(name) {
 				continue

@@ -9,14 +9,14 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/hack/internal/scratch"
 )
 
-// bundled is the image of a bundle and what it has, with the operator's image by digest.
-type bundled struct {
+// pinnedBundle is the image of a bundle and what it has, with the operator's image by digest.
+type pinnedBundle struct {
 	files []scratch.File
 	index v1.ImageIndex
 }
 
 // bundleImage names the operator's image by digest wherever the ClusterServiceVersion names it.
-func bundleImage(a about, described scratch.Image, operator string) (bundled, error) {
+func bundleImage(a about, described scratch.Image, operator string) (pinnedBundle, error) {
 	files, named := make([]scratch.File, 0, len(described.Files)), 0
 	for _, f := range described.Files {
 		if text, err := pin(string(f.Content), a.operator(), operator); err == nil {
@@ -26,15 +26,15 @@ func bundleImage(a about, described scratch.Image, operator string) (bundled, er
 		files = append(files, f)
 	}
 	if named == 0 {
-		return bundled{}, fmt.Errorf("the bundle does not name %s: make bundle writes it", a.operator())
+		return pinnedBundle{}, fmt.Errorf("the bundle does not name %s: make bundle writes it", a.operator())
 	}
 	layer, err := layerOf(filesOf(files))
 	if err != nil {
-		return bundled{}, err
+		return pinnedBundle{}, err
 	}
 	index, err := indexOf(a, recipe{title: "Bundle of the Mainstay Operator", description: "What Operator Lifecycle Manager installs",
 		config: v1.Config{Labels: described.Labels}, layers: everywhere(layer)})
-	return bundled{files, index}, err
+	return pinnedBundle{files, index}, err
 }
 
 // catalogFolder is where catalogs have their content.
@@ -42,7 +42,7 @@ const catalogFolder = "configs"
 
 // catalogImage has the content of a catalog, without a program to serve it: OLM v1 reads the content, and so does OLM v0 with
 // extractContent.
-func catalogImage(a about, from material, bundle made, files []scratch.File) (string, v1.ImageIndex, error) {
+func catalogImage(a about, from material, bundle releaseImage, files []scratch.File) (string, v1.ImageIndex, error) {
 	pinned, err := bundle.pinned()
 	if err != nil {
 		return "", nil, err

@@ -17,11 +17,11 @@ import (
 const origin = "origin"
 
 // fetchOperands returns the images from a registry, under the names that the operator uses. No registry gives no images.
-func fetchOperands(ctx context.Context, registry string, images []string) ([]archived, error) {
+func fetchOperands(ctx context.Context, registry string, images []string) ([]archivedImage, error) {
 	if registry == "" {
 		return nil, nil
 	}
-	var fetched []archived
+	var fetched []archivedImage
 	for _, image := range images {
 		from := image
 		if registry != origin {
@@ -31,7 +31,7 @@ func fetchOperands(ctx context.Context, registry string, images []string) ([]arc
 		if err != nil {
 			return nil, fmt.Errorf("the image %s: %w", from, err)
 		}
-		fetched = append(fetched, archived{[]string{image}, index})
+		fetched = append(fetched, archivedImage{[]string{image}, index})
 	}
 	return fetched, nil
 }

@@ -76,7 +76,7 @@ func testMaterial() material {
 		catalog: func(bundle []scratch.File, image string) (string, error) {
 			return string(bundle[1].Content) + "image: " + image + "\n", nil
 		},
-		operands: func([]string) ([]archived, error) { return nil, nil },
+		operands: func([]string) ([]archivedImage, error) { return nil, nil },
 	}
 }
 
@@ -192,7 +192,7 @@ func TestWhatTheOperatorsImageSays(t *testing.T) {
 
 // A fault that is planted into a release, with its sums as they should be, is found.
 func TestCheckFindsEachFault(t *testing.T) {
-	digest := byDigest.FindString(readText(t, testRelease(t), "install.yaml"))
+	digest := referenceByDigest.FindString(readText(t, testRelease(t), "install.yaml"))
 	other := digest[:len(digest)-64] + strings.Repeat("0", 64)
 	for name, plant := range map[string]func(folder string) error{
 		"a wrong sum": func(folder string) error {
@@ -209,7 +209,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return writeArchive(archive, archived{[]string{testImage}, changed})
+			return writeArchive(archive, archivedImage{[]string{testImage}, changed})
 		},
 		"an archive without an image": func(folder string) error {
 			return writeArchive(filepath.Join(folder, "mainstay-operator-offline-v1.2.3.tar"))

@@ -27,7 +27,7 @@ const (
 
 // sbom describes an image in SPDX 2.3: its files, and the Go modules that its programs are built from, as each program names them.
 // The same image gives the same bytes.
-func sbom(a about, image made) ([]byte, error) {
+func sbom(a about, image releaseImage) ([]byte, error) {
 	digest, err := image.index.Digest()
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func describe(t *testing.T, files ...file) *spdx.Document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := sbom(testAbout(t), made{"mainstay-operator", testImage, index})
+	content, err := sbom(testAbout(t), releaseImage{"mainstay-operator", testImage, index})
 	if err != nil {
 		t.Fatal(err)
 	}
