@@ -74,3 +74,20 @@ func TestTheWorkflowPushes(t *testing.T) {
 		}
 	}
 }
+
+// The owner of an action can move its tags: another program would then run in a job that may write releases, packages and signatures.
+func TestTheWorkflowPinsWhatItTrustsToSign(t *testing.T) {
+	pinned := 0
+	for _, found := range regexp.MustCompile(`uses: ([\w-]+/[\w-]+)@(\S+)`).FindAllStringSubmatch(
+		readText(t, "../../.github/workflows/release.yaml"), -1) {
+		if found[1] == "actions/checkout" || found[1] == "actions/setup-go" {
+			continue
+		}
+		if pinned++; !regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(found[2]) {
+			t.Errorf("%s is used at %s, which can be moved: name a commit", found[1], found[2])
+		}
+	}
+	if pinned != 3 {
+		t.Errorf("the workflow uses %d such actions", pinned)
+	}
+}
