@@ -42,7 +42,7 @@ var permittedRules = map[string]string{
 		"size(e.configMapRef.name) <= 253) && (!has(e.secretRef) || !has(e.secretRef.name) || size(e.secretRef.name) <= 253))": longText,
 }
 
-// loosenedRules are rules that accept whatever the released rule accepts that is given for each, and more: CompareCRDs sees another text.
+// loosenedRules are rules that accept whatever the released rule accepts that is given for each: CompareCRDs sees another text.
 var loosenedRules = map[string]string{
 	// An upgrade of an EtcdCluster can be rolled back.
 	"!has(self.spec.version) || !has(self.status) || !has(self.status.targetVersion) || " +
@@ -51,7 +51,18 @@ var loosenedRules = map[string]string{
 		"int(self.spec.version.split('.')[1]) + 1 == int(self.status.targetVersion.split('.')[1]) && (!has(self.status.clusterVersion) || " +
 		"self.spec.version.split('.')[1] >= self.status.clusterVersion.split('.')[1])": "!has(self.spec.version) || !has(self.status) || " +
 		"!has(self.status.targetVersion) || self.spec.version.split('.')[1] >= self.status.targetVersion.split('.')[1]",
+	// Kubernetes 1.31 to 1.33 refuse the released rules: they estimate their costs without the length of targetPort.
+	numberOfTargetPort: "type(self) == int ? self >= 1 && self <= 65535 : self.matches('" + nameOfTargetPort + "')",
+	"self.all(p, !has(p.targetPort) || type(p.targetPort) == int || !(p.targetPort in self.filter(q, has(q.targetPort) && " +
+		"(q.port != p.port || q.protocol != p.protocol)).map(q, q.targetPort)))": "self.all(p, !has(p.targetPort) || " +
+		"type(p.targetPort) == int || self.exists_one(q, has(q.targetPort) && q.targetPort == p.targetPort))",
 }
+
+// The released rule of targetPort, divided: what it asks of a number is a rule, and what it asks of a name is a pattern.
+const (
+	numberOfTargetPort = "type(self) in [string] || self >= 1 && self <= 65535"
+	nameOfTargetPort   = "^([a-z0-9]+-)*[a-z0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*$"
+)
 
 // guard is what a released rule may come to ask of a text before it calls quantity(): costlyQuantity.
 var guard = regexp.MustCompile(`!?string\([^()]+\)\.matches\('\[eE\]\.\{4\}\|\.\{33\}'\) (&&|\|\|) `)
@@ -101,6 +112,9 @@ func relaxRules(before, after *apiextensionsv1.JSONSchemaProps, used map[string]
 			rule.Message = before.XValidations[former(rule.Rule)].Message
 		case former(loosenedRules[rule.Rule]) >= 0:
 			used[rule.Rule]++
+			if rule.Rule == numberOfTargetPort && after.Pattern == nameOfTargetPort {
+				after.Pattern = before.Pattern
+			}
 			rule = before.XValidations[former(loosenedRules[rule.Rule])]
 		case permittedRules[rule.Rule] != "":
 			used[rule.Rule]++

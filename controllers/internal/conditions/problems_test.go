@@ -102,7 +102,8 @@ func TestAFailedPassKeepsReadyOfWhatIsComplete(t *testing.T) {
 	for _, p := range []*Problem{{Reason: "Retrying", Message: "m", Transient: true}, {Reason: "RefusedByServer", Message: "m"}} {
 		for _, list := range [][]metav1.Condition{
 			{{Type: commonv1.ConditionComplete, Status: metav1.ConditionTrue, Reason: "Done"}},
-			{{Type: commonv1.ConditionComplete, Status: metav1.ConditionTrue, Reason: "Done"}, {Type: ready, Status: metav1.ConditionTrue, Reason: "Verified"}},
+			{{Type: commonv1.ConditionComplete, Status: metav1.ConditionTrue, Reason: "Done"},
+				{Type: ready, Status: metav1.ConditionTrue, Reason: "Verified"}},
 		} {
 			computed := slices.Clone(list)
 			SetFailedPass(&computed, nil, 2, p)

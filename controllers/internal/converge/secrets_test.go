@@ -38,7 +38,7 @@ func TestOwnSecret(t *testing.T) {
 			over := &Converger{Client: clientWith(c.cached), APIReader: clientWith(c.live)}
 			o := &owner{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "owner"}}
 			if c.reconciled {
-				o.conditions = []metav1.Condition{{Type: "Ready"}}
+				o.Status.Conditions = []metav1.Condition{{Type: "Ready"}}
 			}
 			got, err := over.OwnSecret(t.Context(), o, "s")
 			if err != nil {

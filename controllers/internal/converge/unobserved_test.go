@@ -32,7 +32,7 @@ func TestWhichObjectIsUnobserved(t *testing.T) {
 	deleted := newOwner(3, 2) // its deletion has raised the generation
 	deleted.DeletionTimestamp = &metav1.Time{}
 	intent := newOwner(3, 2)
-	intent.conditions = []metav1.Condition{{Type: "Ready", ObservedGeneration: 3}}
+	intent.Status.Conditions = []metav1.Condition{{Type: "Ready", ObservedGeneration: 3}}
 	for _, c := range []struct {
 		reason string
 		object *owner
