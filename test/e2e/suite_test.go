@@ -42,7 +42,7 @@ const (
 	longest = SpecPriority(1)
 	// eventuallyTimeout is how long a change may take to come about, images at hand, while other
 	// specs keep the machine busy.
-	eventuallyTimeout = 4 * time.Minute
+	eventuallyTimeout = 8 * time.Minute
 	// namespaceLabel marks the namespaces that specs have made.
 	namespaceLabel = "mainstay-e2e"
 )
