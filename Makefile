@@ -283,11 +283,8 @@ release: bundle $(BIN)/kustomize $(BIN)/opm ## Make VERSION's images, manifests,
 release-check: ## Compare the checksums, images and digests in dist/.
 	go run -C hack/release . check $(DIST)
 
-# Where charts are pushed: next to the images.
-CHARTS = $(patsubst %/,%,$(dir $(if $(REGISTRY),$(patsubst $(firstword $(subst /, ,$(IMG)))/%,$(REGISTRY)/%,$(IMG)),$(IMG))))/charts
-release-push: $(BIN)/helm ## Push the images in dist/ by digest, and then tag them; then the chart (REGISTRY=host of another registry).
-	@go run -C hack/release . push --registry "$(REGISTRY)" $(foreach i,mainstay-operator mainstay-operator-bundle mainstay-operator-catalog,$(DIST)/$(i)-v$(VERSION).tar)
-	@helm push $(DIST)/mainstay-operator-$(VERSION).tgz oci://$(CHARTS) >&2
+release-push: ## Push the images and the chart in dist/ by digest, and then tag them (REGISTRY=host of another registry).
+	@go run -C hack/release . push --registry "$(REGISTRY)" $(foreach i,mainstay-operator mainstay-operator-bundle mainstay-operator-catalog,$(DIST)/$(i)-v$(VERSION).tar) $(DIST)/mainstay-operator-$(VERSION).tgz
 
 # The database of known vulnerabilities is a Go module, too. Programs with their symbols are searched in seconds, the source of all that
 # they import in many minutes.

@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
@@ -17,7 +20,7 @@ func TestTheChartNamesTheOperatorByDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed)), nil })
+	layer, err := tarball.LayerFromOpener(opener(packed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +48,84 @@ func TestAChartThatDoesNotFitIsRefused(t *testing.T) {
 		change(&from)
 		if _, err := packChart(testAbout(t), from.chart, testDigest); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// The registry has what Helm reads: a manifest with Chart.yaml as its config and the packed chart as its only layer.
+func TestTheChartInARegistry(t *testing.T) {
+	packed, err := packChart(testAbout(t), testMaterial().chart, testDigest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chart, err := chartImageOf(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if chart.name != "registry.example.com/a/charts/mainstay-operator:1.2.3" || chart.repository != "registry.example.com/a/operator" ||
+		chart.digest != testDigest.String() {
+		t.Errorf("got %+v", chart)
+	}
+	to := parse(t, serve(t)+"/charts/mainstay-operator:1.2.3")
+	if err := remote.Push(to, chart.image); err != nil {
+		t.Fatal(err)
+	}
+	there, err := remote.Image(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := there.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if manifest.Config.MediaType != chartConfigType || len(manifest.Layers) != 1 || manifest.Layers[0].MediaType != chartContentType {
+		t.Errorf("the manifest is %+v", manifest)
+	}
+	config, err := there.RawConfigFile()
+	if want := `{"apiVersion":"v2","appVersion":"v1.2.3","version":"1.2.3"}`; err != nil || string(config) != want {
+		t.Errorf("the config is %s, %v", config, err)
+	}
+	layers, err := there.Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := layers[0].Compressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(content); err != nil || !bytes.Equal(got, packed) {
+		t.Errorf("the layer has %d bytes, not the %d of the chart: %v", len(got), len(packed), err)
+	}
+}
+
+func TestAChartThatNamesNoImageOfTheReleaseIsFound(t *testing.T) {
+	for name, change := range map[string]func(packed []byte) []byte{
+		"another digest": func([]byte) []byte {
+			packed, err := packChart(testAbout(t), testMaterial().chart, testDigest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return packed
+		},
+		"no digest": func([]byte) []byte {
+			packed, err := pack(filesOf(testMaterial().chart))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return packed
+		},
+		"cut off": func(packed []byte) []byte { return packed[:len(packed)/2] },
+	} {
+		folder := testRelease(t)
+		chart := filepath.Join(folder, "mainstay-operator-1.2.3.tgz")
+		if err := os.WriteFile(chart, change([]byte(readText(t, chart))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeSums(folder); err != nil {
+			t.Fatal(err)
+		}
+		if err := check(io.Discard, folder); err == nil || !strings.Contains(err.Error(), "mainstay-operator-1.2.3.tgz") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

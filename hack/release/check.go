@@ -71,6 +71,14 @@ func check(out io.Writer, folder string) error {
 	if err := checkReferences(folder, own, digests); err != nil {
 		return err
 	}
+	if err := addChart(folder, digests); err != nil {
+		return err
+	}
+	return printDigests(out, digests)
+}
+
+// printDigests prints each image with its digest, in the order of their names.
+func printDigests(out io.Writer, digests map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(digests)) {
 		if _, err := fmt.Fprintf(out, "%s@%s\n", name, digests[name]); err != nil {
 			return err
@@ -160,6 +168,26 @@ func checkOffline(offline map[string]v1.ImageIndex, digests map[string]string) e
 		}
 	}
 	return nil
+}
+
+// addChart checks that the chart names the operator's image by its digest, and adds the chart to the images of the release.
+func addChart(folder string, digests map[string]string) error {
+	charts, err := filepath.Glob(filepath.Join(folder, "*.tgz"))
+	if err != nil || len(charts) != 1 {
+		return errors.Join(err, fmt.Errorf("%s has the charts %q, and must have one", folder, charts))
+	}
+	chart, err := readChart(charts[0])
+	if err != nil {
+		return err
+	}
+	for name, digest := range digests {
+		if repository(name) == chart.repository && digest == chart.digest {
+			own, err := chart.image.Digest()
+			digests[chart.name] = own.String()
+			return err
+		}
+	}
+	return fmt.Errorf("%s: its values name %s@%s, which is no image of the release", charts[0], chart.repository, chart.digest)
 }
 
 func repository(name string) string { return name[:strings.LastIndex(name, ":")] }

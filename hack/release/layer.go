@@ -29,8 +29,12 @@ func layerOf(files []file) (v1.Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed)), nil },
-		tarball.WithMediaType(types.OCILayer))
+	return tarball.LayerFromOpener(opener(packed), tarball.WithMediaType(types.OCILayer))
+}
+
+// opener opens content that is in memory, any number of times.
+func opener(content []byte) tarball.Opener {
+	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
 }
 
 // pack packs files in their order, compressed. They are root's, and neither the tar nor its compression says when.

@@ -17,7 +17,7 @@ const usage = `usage: go run -C hack/release . COMMAND
                                       make a release, without its sums
   sums FOLDER                         write the sums of a release, and check it
   check FOLDER                        fail unless sums, layouts and digests of a release agree
-  push [--registry HOST] ARCHIVE...   push images by digest, and tag them when all are pushed; print each name and digest
+  push [--registry HOST] FILE...      push images and charts by digest, and tag them when all are pushed; print each name and digest
 
 "go run -C" makes hack/release the working folder: paths are absolute.
 `

@@ -26,13 +26,19 @@ func runPush(ctx context.Context, args []string) error {
 		return err
 	}
 	if flags.NArg() == 0 {
-		return errors.New("push needs the names of archives")
+		return errors.New("push needs the names of archives and charts")
 	}
 	return push(ctx, os.Stdout, *registry, flags.Args())
 }
 
-// push the images of archives, and print each name with its digest. A tag is set when all images are there, so that no user sees
-// half a release, and is never moved.
+// pushable is an image, the index of some, or a chart.
+type pushable interface {
+	remote.Taggable
+	Digest() (v1.Hash, error)
+}
+
+// push the images of archives, and charts, and print each name with its digest. A tag is set when all of them are there, so that no user
+// sees half a release, and is never moved.
 func push(ctx context.Context, out io.Writer, registry string, archives []string) error {
 	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
 	folder, err := os.MkdirTemp("", "push-")
@@ -40,22 +46,18 @@ func push(ctx context.Context, out io.Writer, registry string, archives []string
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	images := map[name.Tag]v1.ImageIndex{}
+	images := map[name.Tag]pushable{}
 	for _, archive := range archives {
-		into, err := os.MkdirTemp(folder, "")
+		found, err := readPushable(archive, folder)
 		if err != nil {
 			return err
 		}
-		found, err := readArchive(archive, into)
-		if err != nil {
-			return err
-		}
-		for image, index := range found {
+		for image, content := range found {
 			tag, err := name.NewTag(on(registry, image), name.StrictValidation)
 			if err != nil {
 				return fmt.Errorf("%s: %w", archive, err)
 			}
-			images[tag] = index
+			images[tag] = content
 		}
 	}
 	tags := slices.SortedFunc(maps.Keys(images), func(a, b name.Tag) int { return strings.Compare(a.String(), b.String()) })
@@ -79,6 +81,27 @@ func push(ctx context.Context, out io.Writer, registry string, archives []string
 	return nil
 }
 
+// readPushable reads a chart, or an archive of images, which it unpacks in a temporary folder, and returns what it has by name.
+func readPushable(file, temporary string) (map[string]pushable, error) {
+	if strings.HasSuffix(file, ".tgz") {
+		chart, err := readChart(file)
+		return map[string]pushable{chart.name: chart.image}, err
+	}
+	into, err := os.MkdirTemp(temporary, "")
+	if err != nil {
+		return nil, err
+	}
+	images, err := readArchive(file, into)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]pushable{}
+	for image, index := range images {
+		found[image] = index
+	}
+	return found, nil
+}
+
 // on is an image's name on another registry; none changes nothing.
 func on(registry, image string) string {
 	if registry == "" {
@@ -89,8 +112,8 @@ func on(registry, image string) string {
 }
 
 // pushByDigest pushes an image unless its tag is another image's.
-func pushByDigest(tag name.Tag, index v1.ImageIndex, options []remote.Option) error {
-	digest, err := index.Digest()
+func pushByDigest(tag name.Tag, image pushable, options []remote.Option) error {
+	digest, err := image.Digest()
 	if err != nil {
 		return err
 	}
@@ -103,5 +126,5 @@ func pushByDigest(tag name.Tag, index v1.ImageIndex, options []remote.Option) er
 	case there.Digest != digest:
 		return fmt.Errorf("the registry has %s under this tag, not %s: raise the version", there.Digest, digest)
 	}
-	return remote.WriteIndex(tag.Digest(digest.String()), index, options...)
+	return remote.Push(tag.Digest(digest.String()), image, options...)
 }

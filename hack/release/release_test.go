@@ -122,14 +122,15 @@ func TestAReleaseIsWholeAndAlwaysTheSame(t *testing.T) {
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(printed.String()), "\n")
-	if len(lines) != 3 || !strings.HasPrefix(lines[2], testImage+"@sha256:") {
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "registry.example.com/a/charts/mainstay-operator:1.2.3@sha256:") ||
+		!strings.HasPrefix(lines[3], testImage+"@sha256:") {
 		t.Fatalf("printed %q", lines)
 	}
-	if got := strings.Count(readText(t, first, "install.yaml"), ": "+lines[2]+"\n"); got != 2 {
+	if got := strings.Count(readText(t, first, "install.yaml"), ": "+lines[3]+"\n"); got != 2 {
 		t.Errorf("install.yaml names the operator's image by its digest %d times", got)
 	}
 	list := strings.Split(readText(t, first, "images.txt"), "\n")
-	if want := strings.Replace(lines[2], ":v1.2.3@", "@", 1); list[0] != want || list[3] != "docker.io/library/redis:8.0" {
+	if want := strings.Replace(lines[3], ":v1.2.3@", "@", 1); list[0] != want || list[3] != "docker.io/library/redis:8.0" {
 		t.Errorf("images.txt lists %q, and starts not with %s", list, want)
 	}
 }

@@ -46,7 +46,7 @@ func TestTheWorkflowRunsTargetsThatExist(t *testing.T) {
 func TestTheWorkflowPushes(t *testing.T) {
 	host, folder, temporary := serve(t), testRelease(t), t.TempDir()
 	var printed strings.Builder
-	if err := push(t.Context(), &printed, host, archivesOf(t, folder)); err != nil {
+	if err := push(t.Context(), &printed, host, pushedOf(t, folder)); err != nil {
 		t.Fatal(err)
 	}
 	script := ""
@@ -58,9 +58,16 @@ func TestTheWorkflowPushes(t *testing.T) {
 	if !strings.Contains(script, "make -s release-push") {
 		t.Fatalf("the step that pushes the images is %q", script)
 	}
-	command := exec.CommandContext(t.Context(), "bash", "-e", "-c", `make() { printf %s "$PRINTED"; }`+"\n"+script)
-	command.Env = append(os.Environ(), "RUNNER_TEMP="+temporary, "PRINTED="+printed.String())
-	if said, err := command.CombinedOutput(); err != nil {
+	run := func(printed string) ([]byte, error) {
+		command := exec.CommandContext(t.Context(), "bash", "-e", "-c", `make() { printf %s "$PRINTED"; }`+"\n"+script)
+		command.Env = append(os.Environ(), "RUNNER_TEMP="+temporary, "PRINTED="+printed)
+		return command.CombinedOutput()
+	}
+	const foreign = "building the tools of release"
+	if said, err := run(foreign + "\n" + printed.String()); err == nil || !strings.Contains(string(said), foreign) {
+		t.Errorf("a line that is no image: %v: %s", err, said)
+	}
+	if said, err := run(printed.String()); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
 	if got := readText(t, filepath.Join(temporary, "images")); got != printed.String() {
