@@ -52,6 +52,20 @@ func TestAChartThatDoesNotFitIsRefused(t *testing.T) {
 	}
 }
 
+// pushAndRead pushes an image to a registry, and returns what the registry has.
+func pushAndRead(t *testing.T, image v1.Image) v1.Image {
+	t.Helper()
+	to := parse(t, serve(t)+"/charts/mainstay-operator:1.2.3")
+	if err := remote.Push(to, image); err != nil {
+		t.Fatal(err)
+	}
+	there, err := remote.Image(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return there
+}
+
 // The registry has what Helm reads: a manifest with Chart.yaml as its config and the packed chart as its only layer.
 func TestTheChartInARegistry(t *testing.T) {
 	packed, err := packChart(testAbout(t), testMaterial().chart, testDigest)
@@ -66,14 +80,7 @@ func TestTheChartInARegistry(t *testing.T) {
 		chart.digest != testDigest.String() {
 		t.Errorf("got %+v", chart)
 	}
-	to := parse(t, serve(t)+"/charts/mainstay-operator:1.2.3")
-	if err := remote.Push(to, chart.image); err != nil {
-		t.Fatal(err)
-	}
-	there, err := remote.Image(to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	there := pushAndRead(t, chart.image)
 	manifest, err := there.Manifest()
 	if err != nil {
 		t.Fatal(err)
