@@ -126,6 +126,7 @@ test-programs: $(BIN)/versitygw
 
 test-units: test-programs
 	go test $$(go list ./... | grep -v -e /hack/newkind -e '/test/bench$$' -e /test/chart -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
+	go test ./test/mutants -run '^TestEachHasOnePlace$$'
 	go -C hack/cluster test ./...
 	go -C hack/release test ./...
 	go -C $(BENCH_PLOT) test ./...
@@ -146,8 +147,8 @@ mutants: ## Plant known faults into Redis, EtcdCluster, backups, leader election
 	go test ./test/mutants -count=1 -timeout 40m
 
 # Specs that run operators of their own come after the others, since they remove the deployed one.
-E2E = go run github.com/onsi/ginkgo/v2/ginkgo --procs=4 --ldflags=-w -v --no-color --timeout=50m $(1) ./test/e2e
-e2e: cluster-up deploy $(BIN)/versitygw ## Run the end-to-end tests on real pods.
+E2E = LONG=$(LONG) go run github.com/onsi/ginkgo/v2/ginkgo --procs=4 --ldflags=-w -v --no-color --timeout=$(if $(LONG),5h,50m) $(1) ./test/e2e
+e2e: cluster-up deploy $(BIN)/versitygw ## Run the end-to-end tests on real pods (LONG=1: also those that take minutes each).
 	$(call E2E)
 	$(call E2E,--label-filter=away)
 

@@ -36,7 +36,7 @@ import (
 
 var _ = Describe("EtcdCluster", func() {
 	const promise = "keeps the objects of a kube-apiserver through a kill, a lost disk, two minor upgrades and a restore"
-	It(promise, Label(faults), longest, func(ctx SpecContext) {
+	It(promise, Label(faults, long), longest, func(ctx SpecContext) {
 		Expect(cluster.Provide(ctx, "etcd-images")).To(Succeed())
 		claim(ctx, "backups")
 		e := builders.EtcdCluster("store").Version("3.5").Storage("128Mi").Build()

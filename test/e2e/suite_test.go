@@ -14,6 +14,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -38,6 +39,8 @@ const (
 	faults = "faults"
 	// away labels specs that run operators of their own, and no others in parallel to those.
 	away = "away"
+	// long labels specs that run when LONG is set: each takes minutes, and keeps a process from the others.
+	long = "long"
 	// longest marks specs to start with: a long one that starts last would be waited for.
 	longest = SpecPriority(1)
 	// eventuallyTimeout is how long a change may take to come about, images at hand, while other
@@ -68,6 +71,9 @@ func TestE2E(t *testing.T) {
 	suite, reporter := GinkgoConfiguration()
 	if suite.LabelFilter == "" {
 		suite.LabelFilter = "!" + away
+	}
+	if os.Getenv("LONG") == "" {
+		suite.LabelFilter = fmt.Sprintf("(%s) && !%s", suite.LabelFilter, long)
 	}
 	if !cluster.Local() {
 		suite.LabelFilter = fmt.Sprintf("(%s) && !%s", suite.LabelFilter, faults)

@@ -79,6 +79,13 @@ func TestEachIsFound(t *testing.T) {
 	}
 }
 
+// A change of the code that a mutant is planted into changes the mutant, too.
+func TestEachHasOnePlace(t *testing.T) {
+	for dir, mutants := range byDir(planted) {
+		plantAll(t, folderOf(t, dir), mutants)
+	}
+}
+
 func byDir(mutants []mutant) map[string][]mutant {
 	dirs := map[string][]mutant{}
 	for _, m := range mutants {
