@@ -147,7 +147,7 @@ mutants: ## Plant known faults into Redis, EtcdCluster, backups, leader election
 	go test ./test/mutants -count=1 -timeout 40m
 
 # Specs that run operators of their own come after the others, since they remove the deployed one.
-E2E = LONG=$(LONG) go run github.com/onsi/ginkgo/v2/ginkgo --procs=4 --ldflags=-w -v --no-color --timeout=$(if $(LONG),5h,50m) $(1) ./test/e2e
+E2E = LONG=$(LONG) go run github.com/onsi/ginkgo/v2/ginkgo --procs=6 --ldflags=-w -v --no-color --timeout=$(if $(LONG),5h,50m) $(1) ./test/e2e
 e2e: cluster-up deploy $(BIN)/versitygw ## Run the end-to-end tests on real pods (LONG=1: also those that take minutes each).
 	$(call E2E)
 	$(call E2E,--label-filter=away)

@@ -178,7 +178,7 @@ func managersMetrics(ctx context.Context) string {
 }
 
 var _ = Describe("Backups", Label(faults), func() {
-	It("are made each minute onto a volume by two schedules at once, and only the last one of each is kept", Label(long), func(ctx SpecContext) {
+	It("are made each minute onto a volume by two schedules at once, and only the last one of each is kept", func(ctx SpecContext) {
 		claim(ctx, "backups")
 		e := builders.EtcdCluster("keys").Size(1).Build()
 		r := builders.Redis("cart").Size(2).Build()
@@ -212,5 +212,5 @@ var _ = Describe("Backups", Label(faults), func() {
 				g.Expect(status.Items).To(ConsistOf(*status.LastVerified))
 			}).WithContext(ctx).Should(Succeed())
 		}
-	}, longest)
+	}, longest, Label(long))
 })

@@ -19,7 +19,7 @@ import (
 )
 
 var _ = Describe("EtcdCluster with a backup by a schedule", func() {
-	It("goes to the next minor version once another backup is in the store, and not while that refuses", Label(faults, long), func(ctx SpecContext) {
+	It("goes to the next minor version once another backup is in the store, and not while that refuses", Label(faults), func(ctx SpecContext) {
 		Expect(cluster.Provide(ctx, "etcd-images")).To(Succeed())
 		b := startS3(ctx, false)
 		login := func(secret string) {
@@ -74,5 +74,5 @@ var _ = Describe("EtcdCluster with a backup by a schedule", func() {
 			g.Expect(left.Items).To(ConsistOf(HaveField("Name", "yearly")))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(b.names(ctx)).To(Equal(names))
-	}, longest)
+	}, longest, Label(long))
 })

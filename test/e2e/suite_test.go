@@ -62,6 +62,8 @@ var (
 	// start is where the audit log was when the suite started, on hack/cluster; the first
 	// process alone knows.
 	start audit.Position
+	// runsAway reports whether the specs labelled away run.
+	runsAway bool
 	// back brings the deployed operator back, when the first process has taken it away.
 	back func() error
 )
@@ -72,6 +74,7 @@ func TestE2E(t *testing.T) {
 	if suite.LabelFilter == "" {
 		suite.LabelFilter = "!" + away
 	}
+	runsAway = suite.LabelFilter == away
 	if os.Getenv("LONG") == "" {
 		suite.LabelFilter = fmt.Sprintf("(%s) && !%s", suite.LabelFilter, long)
 	}
@@ -96,7 +99,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
 		start, err = auditLog.Now()
 		Expect(err).NotTo(HaveOccurred())
 	}
-	if GinkgoLabelFilter() == away {
+	if runsAway {
 		var err error
 		back, err = cluster.Dismiss(ctx, k8s)
 		Expect(err).NotTo(HaveOccurred())
