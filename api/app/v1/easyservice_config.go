@@ -13,19 +13,19 @@ const (
 
 // ConfigRef names an object whose content the pods depend on.
 type ConfigRef struct {
-	// kind: ConfigMap or Secret.
+	// Type of the object: ConfigMap or Secret.
 	// +required
 	Kind ConfigKind `json:"kind"`
 
-	// name of the object, in the same namespace.
+	// Which ConfigMap or Secret, by its name in the same namespace.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// optional: it need not exist. A missing one that is not optional makes the object
-	// Degraded, and what runs continues.
+	// Whether the ConfigMap or Secret may be missing. If one that must exist is missing, the object is Degraded, and
+	// what runs stays as it is. Default: false.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }

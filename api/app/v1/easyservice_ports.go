@@ -11,33 +11,33 @@ import (
 // It stays the same port, and keeps its node port, while its number and protocol
 // stay or its name stays.
 type Port struct {
-	// name of the port, needed when there is more than one: at most 15 lower case
-	// letters, digits and '-', with at least one letter.
+	// What the port is called, such as http; required if there are several ports. At most 15 lower case letters,
+	// digits and '-', with at least one letter.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=15
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]+-)*[a-z0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*$`
 	Name string `json:"name,omitempty"`
 
-	// protocol: TCP, UDP or SCTP. Default TCP.
+	// Transport protocol: TCP, UDP or SCTP. Default: TCP.
 	// +optional
 	// +kubebuilder:default=TCP
 	// +kubebuilder:validation:Enum=TCP;UDP;SCTP
 	Protocol corev1.Protocol `json:"protocol,omitempty"`
 
-	// appProtocol is what is spoken over the port, as http or kubernetes.io/h2c.
+	// Application protocol that is spoken over the port, such as http or kubernetes.io/h2c. Default: not stated.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	AppProtocol *string `json:"appProtocol,omitempty"`
 
-	// port that the Service offers.
+	// Number that clients of the Service connect to, from 1 to 65535.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
 
-	// targetPort is the number that the container listens on; default: port. A name
-	// becomes the name of the container's port, whose number is port.
+	// Where the container listens: a number; or a name, which the container's port then has, with the same number as
+	// the Service's. Default: the number of the Service's port.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=15
@@ -47,7 +47,8 @@ type Port struct {
 	// +kubebuilder:validation:XValidation:rule="...",message="of at most 15 lower case letters, digits and '-', with at least one letter"
 	TargetPort *intstr.IntOrString `json:"targetPort,omitempty"`
 
-	// nodePort is the port on every node. If you set it, it is used. Default: the cluster chooses one, which then stays.
+	// Number of the port on every node, from 1 to 65535, in the range that the cluster allows (mostly 30000 to 32767).
+	// Default: the cluster chooses one, which then stays.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
@@ -65,38 +66,39 @@ type Port struct {
 // +kubebuilder:validation:XValidation:rule="self.type == 'LoadBalancer' || !has(self.loadBalancerClass)"
 // +kubebuilder:validation:XValidation:rule="...",message="loadBalancerClass needs type LoadBalancer"
 type Exposure struct {
-	// type: ClusterIP within the cluster, NodePort on every node, LoadBalancer in
-	// front of the nodes. Default NodePort.
+	// How clients reach the ports: ClusterIP within the cluster, NodePort on every node, LoadBalancer in front of the
+	// nodes. Default: NodePort.
 	// +optional
 	// +kubebuilder:default=NodePort
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	Type corev1.ServiceType `json:"type,omitempty"`
 
-	// headless: the Service's name leads to the pods themselves, and to the ports that
-	// they listen on. It cannot be changed.
+	// Makes the Service's name resolve to the pods themselves, at the ports that they listen on. It needs
+	// spec.service.type ClusterIP. It cannot be changed. Default: false.
 	// +optional
 	Headless bool `json:"headless,omitempty"`
 
-	// annotations of the Service. The operator's own win.
+	// Extra annotations of the Service, such as a cloud's settings for its load balancer. The operator's own take
+	// precedence. At most 32.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 262144)"
 	// +kubebuilder:validation:XValidation:rule="...",message="service.annotations: a key has at most 317 characters, its value at most 262144"
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// externalTrafficPolicy: Local keeps the client's address and answers only on
-	// nodes that run a pod. Default Cluster.
+	// Which nodes answer clients from outside: with Cluster all, with Local only those that run a pod, which then sees
+	// the client's address. It needs spec.service.type NodePort or LoadBalancer. Default: Cluster.
 	// +optional
 	// +kubebuilder:validation:Enum=Cluster;Local
 	ExternalTrafficPolicy corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
 
-	// sessionAffinity: ClientIP sends a client to the same pod each time. Default None.
+	// Which pod serves a client: with ClientIP the same one each time, with None any. Default: None.
 	// +optional
 	// +kubebuilder:validation:Enum=None;ClientIP
 	SessionAffinity corev1.ServiceAffinity `json:"sessionAffinity,omitempty"`
 
-	// loadBalancerClass that is to serve a Service of type LoadBalancer. Default:
-	// the cluster's. The cluster lets it be chosen only together with the type.
+	// Which implementation serves a Service of type LoadBalancer. It can be set only together with that type. Default:
+	// the cluster's.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -108,15 +110,15 @@ const EndpointIngress corev1.ServiceType = "Ingress"
 
 // Endpoint is one address of a port.
 type Endpoint struct {
-	// name of the port, or its number when it has none.
+	// Port of the address: its name, or its number if it has none.
 	Name string `json:"name"`
 
-	// type: ClusterIP, the Service's name within the cluster; NodePort, the node
-	// with the lowest address of those that run a ready pod; LoadBalancer, what the
-	// load balancer was given; Ingress, ingress.host, or what the ingress controller was given.
+	// How the address is reached: ClusterIP by the Service's name; NodePort by the lowest address of the nodes that
+	// run a ready pod; LoadBalancer by what the load balancer was given; Ingress by spec.ingress.host, or by what the
+	// ingress controller was given.
 	Type corev1.ServiceType `json:"type"`
 
-	// url: its scheme is http or https when appProtocol or the port's name says so,
-	// else the protocol in lower case.
+	// Scheme, host and port. The scheme is http or https if the application protocol or the name of the port says so,
+	// else the transport protocol in lower case.
 	URL string `json:"url"`
 }

@@ -9,16 +9,17 @@ import (
 // Probes of the container. A probe that names nothing to ask connects to the
 // first TCP port, with the timing that it gives.
 type Probes struct {
-	// readiness: whether the pod gets traffic. Default: every 2 seconds, whether the
-	// first TCP port accepts connections.
+	// Check that decides whether a pod gets traffic. One without an action connects to the first TCP port. Default:
+	// every 2 seconds, whether the first TCP port accepts connections.
 	// +optional
 	Readiness *corev1.Probe `json:"readiness,omitempty"`
 
-	// liveness: whether the container continues or is restarted. Default: none.
+	// Check whose failure restarts the container. One without an action connects to the first TCP port. Default: none.
 	// +optional
 	Liveness *corev1.Probe `json:"liveness,omitempty"`
 
-	// startup holds the other two back until it has succeeded once. Default: none.
+	// Check that must succeed once before the other two start. One without an action connects to the first TCP port.
+	// Default: none.
 	// +optional
 	Startup *corev1.Probe `json:"startup,omitempty"`
 }
@@ -33,7 +34,7 @@ type Probes struct {
 // +kubebuilder:validation:XValidation:rule="...",message="strategy:"
 // +kubebuilder:validation:XValidation:rule="...",message="progressDeadlineSeconds (600 when unset) must be greater than minReadySeconds"
 type Strategy struct {
-	// maxSurge: how many pods may run beyond size, a number or a percentage. Default 25%.
+	// How many pods may run beyond spec.size during a rollout: a number, or a percentage such as 25%. Default: 25%.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=5
@@ -41,7 +42,8 @@ type Strategy struct {
 	// +kubebuilder:validation:XValidation:rule="...",message="strategy.maxSurge is a number from 0 or a percentage"
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 
-	// maxUnavailable: how many pods of size may be missing, a number or a percentage. Default 25%.
+	// How many pods of spec.size may be missing during a rollout: a number, or a percentage such as 25%. It and
+	// spec.strategy.maxSurge must not both be 0. Default: 25%.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=5
@@ -49,37 +51,36 @@ type Strategy struct {
 	// +kubebuilder:validation:XValidation:rule="...",message="strategy.maxUnavailable is a number from 0 or a percentage from 0% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// minReadySeconds that a new pod must stay ready before the rollout continues. Default 0,
-	// which means 10, and less than progressDeadlineSeconds, where nothing asks the
-	// container whether it is ready: without a TCP port and without probes.readiness.
+	// Seconds that a new pod must stay ready before the rollout continues, from 0 to 3600. Default: 0. If nothing
+	// checks readiness (no TCP port, no spec.probes.readiness), 0 means 10, and less than
+	// spec.strategy.progressDeadlineSeconds.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3600
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
 
-	// progressDeadlineSeconds without progress after which the object is Degraded. Default 600.
+	// Seconds without progress after which a rollout has failed and the object is Degraded, from 1 to 86400. Default:
+	// 600.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 
-	// revisionHistoryLimit: how many old ReplicaSets are kept. Default 10.
+	// How many former ReplicaSets are kept, from 0 to 100. Default: 10.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 
-	// drainSeconds that a pod which must go serves on, while the cluster learns to send
-	// nothing more to it. Default 5, and at most half of terminationGracePeriodSeconds;
-	// without ports 0.
+	// Seconds that a terminating pod keeps serving, while the cluster stops sending traffic to it; from 0 to 3599.
+	// Default: 5, and at most half of spec.terminationGracePeriodSeconds; without ports 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3599
 	DrainSeconds *int64 `json:"drainSeconds,omitempty"`
 
-	// onFailure: Rollback returns to the pods of the last completed rollout when
-	// progressDeadlineSeconds is exceeded, until the spec asks for other pods. Keep
-	// leaves things as they are. Default Keep.
+	// What happens to a rollout that exceeds spec.strategy.progressDeadlineSeconds: Keep leaves it as it is, Rollback
+	// returns to the pods of the last completed rollout until the spec asks for other pods. Default: Keep.
 	// +optional
 	// +kubebuilder:validation:Enum=Keep;Rollback
 	OnFailure OnFailure `json:"onFailure,omitempty"`
@@ -110,23 +111,23 @@ const (
 
 // Rollout is the replacing of pods by those of another template.
 type Rollout struct {
-	// template that the spec asks for, as a hash.
+	// Hash of the pod template that the spec asks for.
 	Template string `json:"template"`
 
-	// generation of the object that asked for it first.
+	// First metadata.generation that asked for this template.
 	Generation int64 `json:"generation"`
 
-	// startTime is when it was asked for.
+	// When the rollout was asked for.
 	StartTime metav1.Time `json:"startTime"`
 
-	// finishTime is when it was completed or given up.
+	// When the rollout was completed or given up; empty before.
 	// +optional
 	FinishTime *metav1.Time `json:"finishTime,omitempty"`
 
-	// result: Running, Completed or RolledBack.
+	// How the rollout ended: Completed or RolledBack; Running before.
 	Result RolloutResult `json:"result"`
 
-	// message says why it was rolled back.
+	// Why the rollout was rolled back; empty if it was not.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

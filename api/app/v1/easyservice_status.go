@@ -7,68 +7,68 @@ import (
 // EasyServiceStatus says what was observed. The counts are those of an apps/v1
 // DeploymentStatus.
 type EasyServiceStatus struct {
-	// observedGeneration is the generation of this object that the status speaks of.
+	// The metadata.generation that this status describes. While it is lower than the object's, the status is out of
+	// date.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// replicas that exist and are not terminating.
+	// Number of pods that exist and are not terminating.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Pods"
 	Replicas int32 `json:"replicas"`
 
-	// updatedReplicas run this generation.
+	// Number of pods that run the present generation of the spec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Updated Pods"
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 
-	// readyReplicas pass their readiness probe.
+	// Number of pods that pass their readiness probe.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready Pods"
 	ReadyReplicas int32 `json:"readyReplicas"`
 
-	// availableReplicas have been ready for at least minReadySeconds.
+	// Number of pods that have been ready for at least spec.strategy.minReadySeconds.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Available Pods"
 	AvailableReplicas int32 `json:"availableReplicas"`
 
-	// unavailableReplicas are still needed for all to be available.
+	// Number of pods that are still missing until all are available.
 	// +optional
 	UnavailableReplicas int32 `json:"unavailableReplicas"`
 
-	// terminatingReplicas are being deleted; absent when the cluster does not count them.
+	// Number of pods that are being deleted; empty if the cluster does not count them.
 	// +optional
 	TerminatingReplicas *int32 `json:"terminatingReplicas,omitempty"`
 
-	// collisionCount of the Deployment's hash of its pods.
+	// How often the Deployment's hash of its pod template was that of another one.
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 
-	// selector of the pods, for the scale subresource.
+	// Labels of the pods, by which an autoscaler finds them.
 	// +optional
 	Selector string `json:"selector,omitempty"`
 
-	// image that ready pods of the newest template run, with its digest, in the words of
-	// their node.
+	// Container image, with its digest, that ready pods of the newest template run, as their node reports it.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Image string `json:"image,omitempty"`
 
-	// lastRollout is the latest one, done or not.
+	// The latest replacement of pods, ended or not.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Rollout"
 	LastRollout *Rollout `json:"lastRollout,omitempty"`
 
-	// stableReplicaSet is the ReplicaSet of the last rollout that was completed.
+	// Name of the ReplicaSet of the last completed rollout.
 	// +optional
 	StableReplicaSet string `json:"stableReplicaSet,omitempty"`
 
-	// endpoints are the addresses of every port, sorted by name, type and url.
+	// Addresses of every port, sorted by name, type and URL.
 	// +optional
 	// +listType=atomic
 	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Endpoints []Endpoint `json:"endpoints"`
 
-	// conditions: Ready, Available, Progressing, Degraded, Stalled, Paused.
+	// State of the object, with reasons: Ready, Available, Progressing, Degraded, Stalled, Paused.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -40,7 +40,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="... || (has(self.ports) && self.ports.exists(p, has(p.name) && p.name == self.metrics.port))"
 // +kubebuilder:validation:XValidation:rule="...",message="metrics.port must be the name of one of ports"
 type EasyServiceSpec struct {
-	// size is the number of pods. Default 1.
+	// Number of pods, from 0 to 1000. Default: 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
@@ -48,7 +48,7 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Size *int32 `json:"size,omitempty"`
 
-	// image that the pods run, with a registry, port, tag or digest as needed.
+	// Container image that the pods run, such as docker.io/library/nginx:1.26.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -56,7 +56,7 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Image string `json:"image"`
 
-	// command in place of the image's entrypoint. It is not run by a shell.
+	// Program and arguments in place of the image's entrypoint. No shell reads them. Default: the image's.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -66,7 +66,7 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Command []string `json:"command,omitempty"`
 
-	// args in place of the image's arguments.
+	// Arguments in place of the image's. No shell reads them. Default: the image's.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -76,13 +76,14 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Args []string `json:"args,omitempty"`
 
-	// workingDir of the command, absolute. Default: the image's.
+	// Absolute path of the directory that the command starts in. Default: the image's.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:validation:Pattern=`^/`
 	WorkingDir string `json:"workingDir,omitempty"`
 
-	// envs of the container, each name once.
+	// Environment variables of the container: each a name with a value, or with a source such as a key of a Secret. A
+	// name may occur once. At most 256.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -96,7 +97,8 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment"
 	Envs []corev1.EnvVar `json:"envs,omitempty"`
 
-	// envFrom: ConfigMaps and Secrets whose keys all become variables.
+	// ConfigMaps and Secrets of the same namespace whose keys all become environment variables. Those of spec.envs
+	// take precedence. At most 32.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -111,8 +113,7 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
-	// configRefs are ConfigMaps and Secrets of the same namespace that roll the pods
-	// when their content changes.
+	// ConfigMaps and Secrets of the same namespace that replace the pods when their content changes. At most 16.
 	// +optional
 	// +listType=map
 	// +listMapKey=kind
@@ -121,8 +122,8 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Configuration"
 	ConfigRefs []ConfigRef `json:"configRefs,omitempty"`
 
-	// volumes that volumeMounts may mount. What the namespace's Pod Security admits is
-	// its own matter.
+	// Storage that spec.volumeMounts can mount, such as a ConfigMap or a PersistentVolumeClaim. The Pod Security level
+	// of the namespace decides which types are admitted. At most 32.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -130,7 +131,7 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Volumes []corev1.Volume `json:"volumes,omitempty"`
 
-	// volumeMounts of the container, one per path.
+	// Where the container sees the volumes of spec.volumes, one for each path. At most 64.
 	// +optional
 	// +listType=map
 	// +listMapKey=mountPath
@@ -138,8 +139,8 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 
-	// serviceAccountName that the pods act as; its token is then mounted unless the
-	// ServiceAccount says otherwise. Default: the namespace's default, without a token.
+	// ServiceAccount that the pods act as. Its token is then mounted, unless the ServiceAccount says otherwise.
+	// Default: the namespace's default account, without a token.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
@@ -148,7 +149,7 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// ports that the Service offers. Without ports there is no Service.
+	// Numbers and names of the ports that the Service offers. Without any there is no Service. At most 32.
 	// +optional
 	// +listType=map
 	// +listMapKey=port
@@ -169,51 +170,53 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Ports []Port `json:"ports,omitempty"`
 
-	// service says how the ports are offered.
+	// How clients reach the ports: type, annotations and traffic policies of the Service.
 	// +optional
 	// +kubebuilder:default={}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exposure"
 	Service Exposure `json:"service,omitzero"`
 
-	// ingress offers the Service through an ingress controller.
+	// HTTP access through an ingress controller. Default: none.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Ingress *Ingress `json:"ingress,omitempty"`
 
-	// gateway offers the Service through Gateway API, which the cluster must have.
+	// HTTP access through Gateway API, which the cluster must have. Default: none.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateway Route"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Gateway *Route `json:"gateway,omitempty"`
 
-	// networkPolicy says who may connect to the pods. Default: everybody.
+	// Who may connect to the pods, where the cluster's network enforces it. Default: every client that can reach them.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	NetworkPolicy *commonv1.NetworkPolicy `json:"networkPolicy,omitempty"`
 
-	// metrics of the pods, for Prometheus.
+	// Where the pods serve metrics, and how Prometheus finds them. Default: no metrics.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Metrics *Metrics `json:"metrics,omitempty"`
 
-	// probes of the container. Default: ready when the first TCP port accepts connections.
+	// Checks of whether the container has started, is ready, and still works. Default: ready when the first TCP port
+	// accepts connections.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Probes *Probes `json:"probes,omitempty"`
 
-	// resources of each pod. Default: requests of 10m CPU and 16Mi, and no limits.
+	// CPU and memory of each pod, as requests and limits. Default: requests of 10m CPU and 16Mi memory, no limits.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
-	// strategy of a rollout.
+	// How pods are replaced when the spec changes: how many at once, how long each step takes at most, and what
+	// happens if new pods do not start.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Rollout",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Strategy *Strategy `json:"strategy,omitempty"`
 
-	// security: Baseline runs any image without letting it gain privileges. Restricted
-	// also refuses root, drops all capabilities and makes all but /tmp read-only;
-	// ports below 1024 can still be listened on. Default Baseline.
+	// Pod Security level of the pods. Baseline runs any image without letting it gain privileges. Restricted also
+	// refuses root, drops all capabilities, and makes all but /tmp read-only; ports below 1024 still work. Default:
+	// Baseline.
 	// +optional
 	// +kubebuilder:default=Baseline
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod Security"
@@ -221,13 +224,13 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Restricted"}
 	Security commonv1.SecurityProfile `json:"security,omitempty"`
 
-	// disruption bounds what evictions may take at once; it counts from size 2 on.
+	// How many pods may be evicted at once, as by a drain. It counts from size 2 on. Default: 1.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
 
-	// paused holds every write of the operator back. Deletion and status continue.
+	// Stops every change by the operator, repairs included. Deletion and status continue. Default: false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -260,7 +263,9 @@ type EasyService struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Desired state, which users write.
 	Spec EasyServiceSpec `json:"spec"`
+	// Observed state, which only the operator writes.
 	// +optional
 	// +kubebuilder:default={observedGeneration:-1}
 	Status EasyServiceStatus `json:"status,omitempty"`

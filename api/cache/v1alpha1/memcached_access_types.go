@@ -3,10 +3,9 @@ package v1alpha1
 // MemcachedAuth says who may use the cache. An application's first command on a
 // connection is a set whose value is "<user> <password>"; the binary protocol is off.
 type MemcachedAuth struct {
-	// secretName of a Secret whose key "users" holds 1 to 4 lines <user>:<password> of
-	// printable characters without spaces. memcached reads them when it starts: a change
-	// replaces the pods, one at a time, by ones that know the lines before, too; when all
-	// are replaced they are replaced once more, by ones that know no other lines.
+	// Secret in the same namespace whose key users has 1 to 4 lines <user>:<password>, of printable characters without
+	// spaces. A change replaces the pods twice, one at a time: with pods that accept former and new lines, then with
+	// pods that accept only the new ones.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
@@ -17,11 +16,9 @@ type MemcachedAuth struct {
 
 // MemcachedTLS is how connections are kept from others' eyes: port speaks TLS.
 type MemcachedTLS struct {
-	// secretName of a Secret with the keys tls.crt, tls.key and ca.crt, as
-	// cert-manager makes them. The certificate names <name>.<namespace>.svc, and
-	// *.<name>-headless.<namespace>.svc for clients that know all nodes. A renewed
-	// certificate is loaded by the running nodes, which keep their items; another
-	// ca.crt takes new pods, since memcached never forgets one.
+	// Secret in the same namespace with the keys tls.crt, tls.key and ca.crt, as cert-manager creates it. The
+	// certificate names <name>.<namespace>.svc and *.<name>-headless.<namespace>.svc. A renewed one restarts nothing;
+	// another ca.crt replaces the pods.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
@@ -29,16 +26,16 @@ type MemcachedTLS struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName"`
 
-	// mode: with Required nothing but port is open, and it speaks TLS; with Optional
-	// plaintextPort is open, too, and is in the clear. Default Required.
+	// Whether there is a port without TLS, too: with Required there is none, with Optional spec.tls.plaintextPort is
+	// open. Default: Required.
 	// +optional
 	// +kubebuilder:default=Required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Required"}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Optional"}
 	Mode MemcachedTLSMode `json:"mode,omitempty"`
 
-	// plaintextPort is the one in the clear when mode is Optional; both Services
-	// offer it. Default 11212.
+	// Number of the port without TLS, if spec.tls.mode is Optional; from 1024 to 65535. Both Services offer it.
+	// Default: 11212.
 	// +optional
 	// +kubebuilder:default=11212
 	// +kubebuilder:validation:Minimum=1024
@@ -48,9 +45,9 @@ type MemcachedTLS struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	PlaintextPort int32 `json:"plaintextPort,omitempty"`
 
-	// clientAuth: whether applications show a certificate. With Request one that is
-	// shown is one that ca.crt vouches for; with Require everybody shows such a one, the
-	// operator, too: by that of secretName, which must be for clients then. Default None.
+	// Whether applications show a certificate of a CA in ca.crt: None asks for none, Request checks one that is shown,
+	// Require refuses clients without one. With Require the certificate of spec.tls.secretName must be valid for
+	// clients, too. Default: None.
 	// +optional
 	// +kubebuilder:default=None
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client Certificates"

@@ -10,15 +10,15 @@ import (
 // few as can be when size changes. A key of a node that is down is refused until it is
 // back, and never looked for elsewhere, where it could be an old one.
 type MemcachedProxy struct {
-	// enabled: the Service <name>-proxy is there, and status.endpoint is its address. It
-	// speaks the ASCII protocol and the meta commands, not the binary protocol.
+	// Runs memcached's own proxy behind the Service <name>-proxy, which is then status.endpoint. It speaks the ASCII
+	// protocol and the meta commands, not the binary protocol. It excludes spec.tls and spec.auth. Default: false.
 	// +optional
 	// +kubebuilder:default=false
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled"`
 
-	// replicas of the proxy. Default 2.
+	// Number of the proxy's pods, from 1 to 64. Default: 2.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=1
@@ -27,8 +27,9 @@ type MemcachedProxy struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// resources of each pod of the proxy. Default: requests of 10m CPU and 64Mi; limits of a CPU for each of threads and one more,
-	// and of 64Mi, 32Ki for each of connections and 64 of the largest items.
+	// CPU and memory of each pod of the proxy, as requests and limits. Default: requests of 10m CPU and 64Mi memory;
+	// limits of one CPU more than spec.threads, and of 64Mi, 32Ki for each of spec.connections, and 64 of the largest
+	// items.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Resources"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
@@ -37,15 +38,15 @@ type MemcachedProxy struct {
 
 // MemcachedMetrics is how Prometheus learns of the nodes.
 type MemcachedMetrics struct {
-	// enabled: an exporter in each pod answers at port 9150, path /metrics; the Service
-	// <name>-headless offers it as port "metrics".
+	// Runs an exporter in each pod, at port 9150, path /metrics; the Service <name>-headless offers it as port
+	// metrics. A change replaces the pods. It excludes spec.auth. Default: false.
 	// +optional
 	// +kubebuilder:default=false
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Metrics"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled"`
 
-	// image of the exporter. Default: the operator's, resolved once and then kept.
+	// Container image of the exporter. Default: the operator's choice, made once and then kept.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -55,7 +56,7 @@ type MemcachedMetrics struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Image string `json:"image,omitempty"`
 
-	// serviceMonitor by which the Prometheus operator finds the exporters. Default: none.
+	// How the Prometheus operator, which the cluster must have, scrapes the metrics. Default: not at all.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Monitor"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}

@@ -6,47 +6,48 @@ import (
 
 // MemcachedStatus says what was observed.
 type MemcachedStatus struct {
-	// observedGeneration is the generation of this object that the status speaks of.
+	// The metadata.generation that this status describes. While it is lower than the object's, the status is out of
+	// date.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// nodes are the names of the pods that are ready, sorted.
+	// Names of the pods that are ready, sorted.
 	// +optional
 	// +listType=atomic
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready Nodes"
 	Nodes []string `json:"nodes"`
 
-	// servers are the stable addresses of all nodes, by ordinal, also while one
-	// restarts: what a consistent-hash client is configured with.
+	// Stable addresses of all nodes, by ordinal, also of one that restarts. A client that spreads its keys over the
+	// nodes is configured with them.
 	// +optional
 	// +listType=atomic
 	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Servers []string `json:"servers"`
 
-	// replicas that exist.
+	// Number of pods that exist.
 	// +optional
 	Replicas int32 `json:"replicas"`
 
-	// readyReplicas serve.
+	// Number of nodes that serve.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready"
 	ReadyReplicas int32 `json:"readyReplicas"`
 
-	// updatedReplicas run this generation.
+	// Number of pods that run the present generation of the spec.
 	// +optional
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 
-	// selector of the pods, for the scale subresource.
+	// Labels of the pods, by which an autoscaler finds them.
 	// +optional
 	Selector string `json:"selector,omitempty"`
 
-	// endpoint is host:port of the Service in front of all nodes, or of the proxy's.
+	// Host and port for clients: of the Service in front of all nodes, or of the proxy.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// conditions: Ready, Available, Progressing, Degraded, Stalled, Paused, UpdateAvailable,
-	// with tls CertificatesInSync, with auth CredentialsInSync.
+	// State of the object, with reasons: Ready, Available, Progressing, Degraded, Stalled, Paused, UpdateAvailable;
+	// with spec.tls CertificatesInSync, with spec.auth CredentialsInSync.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

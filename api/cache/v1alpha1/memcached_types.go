@@ -45,7 +45,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="...",message="metrics.enabled:"
 // +kubebuilder:validation:XValidation:rule="...",message="port and tls.plaintextPort must not be 9150, which is the exporter's"
 type MemcachedSpec struct {
-	// size is the number of cache nodes. Default 1.
+	// Number of cache nodes, from 0 to 256. Default: 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
@@ -53,7 +53,7 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Nodes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Size *int32 `json:"size,omitempty"`
 
-	// image of memcached. Default: the operator's, resolved once and then kept.
+	// Container image of memcached. Default: the operator's choice, made once and then kept.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -62,7 +62,8 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Image string `json:"image,omitempty"`
 
-	// memory for items on each node (memcached -m), from 8Mi on. Default 64Mi.
+	// Room for items on each node (memcached -m), at least 8Mi. The pod needs more than that: see spec.resources.
+	// Default: 64Mi.
 	// +optional
 	// +kubebuilder:default="64Mi"
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}')"
@@ -73,8 +74,8 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// maxItemSize is the largest item (memcached -I): a multiple of 512Ki, up to 512Mi and
-	// to half of memory. Default 1Mi.
+	// Largest item that a node stores (memcached -I): a multiple of 512Ki, up to 512Mi and to half of spec.memory.
+	// Default: 1Mi.
 	// +optional
 	// +kubebuilder:default="1Mi"
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}')"
@@ -90,7 +91,7 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	MaxItemSize *resource.Quantity `json:"maxItemSize,omitempty"`
 
-	// connections that a node accepts at once (memcached -c). Default 1024.
+	// How many clients a node accepts at once (memcached -c), from 16 to 100000. Default: 1024.
 	// +optional
 	// +kubebuilder:default=1024
 	// +kubebuilder:validation:Minimum=16
@@ -99,7 +100,7 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Connections int32 `json:"connections,omitempty"`
 
-	// threads that serve (memcached -t). Default 4.
+	// Number of threads that serve clients (memcached -t), from 1 to 64. Default: 4.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1
@@ -107,7 +108,7 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Threads int32 `json:"threads,omitempty"`
 
-	// port that memcached listens on and that both Services offer. Default 11211.
+	// Number of the port that memcached listens on and that both Services offer, from 1024 to 65535. Default: 11211.
 	// +optional
 	// +kubebuilder:default=11211
 	// +kubebuilder:validation:Minimum=1024
@@ -115,7 +116,7 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// verbosity of the log: 0 silent, 1 errors, 2 commands, 3 internals. Default 0.
+	// How much is logged: 0 nothing, 1 errors, 2 commands, 3 internals. Default: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3
@@ -126,9 +127,8 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Verbosity int32 `json:"verbosity,omitempty"`
 
-	// options are extended options (memcached -o), each "name" or "name=value".
-	// TLS and the proxy have no place here, and slab_chunk_max only as a power of two up
-	// to 512, which fits every maxItemSize.
+	// Extended options (memcached -o), each a name such as no_lru_crawler, or name=value. Those of TLS and of the
+	// proxy are refused; slab_chunk_max must be a power of two up to 512. At most 32.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -144,54 +144,52 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Options []string `json:"options,omitempty"`
 
-	// resources of each node. Default: a memory limit of memory, a sixth of it (for the
-	// hash table of the smallest items), 64Mi and 32Ki for each of connections; a CPU request of
-	// 10m, and a CPU limit of one for each of threads and one more.
+	// CPU and memory of each node, as requests and limits. Default: a request of 10m CPU; limits of one CPU more than
+	// spec.threads, and of spec.memory, a sixth of it, 64Mi, and 32Ki for each of spec.connections.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// tls of the connections to the nodes. Default: none, they are in the clear.
+	// Encryption of the connections to the nodes. Default: none, data is sent unencrypted.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS"
 	TLS *MemcachedTLS `json:"tls,omitempty"`
 
-	// auth of applications, by the ASCII protocol (memcached -Y). Default: none,
-	// any client that reaches a node may use it.
+	// Users who may log in, by the ASCII protocol (memcached -Y). Default: none, any client that reaches a node may
+	// use it.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication"
 	Auth *MemcachedAuth `json:"auth,omitempty"`
 
-	// rollout paces the replacement of nodes, each of which starts empty.
+	// Pace at which nodes are replaced, each of which starts empty.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Rollout",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Rollout *MemcachedRollout `json:"rollout,omitempty"`
 
-	// proxy in front of the nodes: one endpoint for clients that cannot spread their
-	// keys over the nodes themselves.
+	// One address for clients that cannot spread their keys over the nodes themselves. Default: none.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy"
 	Proxy *MemcachedProxy `json:"proxy,omitempty"`
 
-	// metrics of each node, by an exporter next to it. Default: none.
+	// Exporter of each node's metrics, for Prometheus. Default: none.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Metrics *MemcachedMetrics `json:"metrics,omitempty"`
 
-	// networkPolicy says who may connect. The proxy may, and with tls the operator,
-	// whatever is chosen. Default: every client that can reach the pods.
+	// Who may connect to the pods, where the cluster's network enforces it. The proxy may in any case, and with
+	// spec.tls the operator. Default: every client that can reach them.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network Policy"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	NetworkPolicy *commonv1.NetworkPolicy `json:"networkPolicy,omitempty"`
 
-	// disruption bounds what evictions may take at once; it counts from size 2 on.
+	// How many pods may be evicted at once, as by a drain. It counts from size 2 on. Default: 1.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
 
-	// paused holds every write of the operator back. Deletion and status continue.
+	// Stops every change by the operator, repairs included. Deletion and status continue. Default: false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -202,8 +200,8 @@ type MemcachedSpec struct {
 
 // MemcachedRollout is how fast one node after the other is replaced.
 type MemcachedRollout struct {
-	// minReadySeconds that a new node serves, and fills up, before the next one is
-	// replaced. It does not count for the condition Ready. Default 30.
+	// Seconds that a new node serves, and fills up, before the next one is replaced; from 0 to 86400. The condition
+	// Ready does not wait for them. Default: 30.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=86400
@@ -242,9 +240,11 @@ type Memcached struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Desired state, which users write.
 	// +optional
 	// +kubebuilder:default={}
 	Spec MemcachedSpec `json:"spec,omitempty"`
+	// Observed state, which only the operator writes.
 	// +optional
 	// +kubebuilder:default={observedGeneration:-1}
 	Status MemcachedStatus `json:"status,omitempty"`

@@ -6,10 +6,9 @@ import (
 
 // RedisAuth says where the applications' password comes from.
 type RedisAuth struct {
-	// secretName of a Secret whose key "password" holds the applications'
-	// password. Applications read it from the Secret <name>-auth, where a change
-	// arrives once every node accepts it; the password before is accepted for 5
-	// minutes more. Default: one is generated.
+	// Secret in the same namespace whose key password has the applications' password. Applications read the Secret
+	// <name>-auth, which has a changed one once every node accepts it; the former one is valid for 5 minutes more.
+	// Default: a password is generated.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Password Secret"
@@ -19,20 +18,18 @@ type RedisAuth struct {
 
 // RedisTLS is how connections are kept from others' eyes. There is no port without it.
 type RedisTLS struct {
-	// secretName of a Secret with the keys tls.crt, tls.key and ca.crt, as
-	// cert-manager makes them. The certificate names <name>.<namespace>.svc, and
-	// <name>-replicas.<namespace>.svc for those who read from the replicas. A change
-	// of the Secret is handed to the running servers, which close no connection; when
-	// the authority is another one, in steps in which both are trusted.
+	// Secret in the same namespace with the keys tls.crt, tls.key and ca.crt, as cert-manager creates it. The
+	// certificate names <name>.<namespace>.svc, and <name>-replicas.<namespace>.svc for reads from replicas. A change
+	// restarts nothing and closes no connection.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Certificate Secret"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName"`
 
-	// clientAuth: whether applications show a certificate that ca.crt vouches for.
-	// With Optional and Required the replicas show theirs to the master, so it must be
-	// one for clients, too. It cannot change later. Default None.
+	// Whether applications show a certificate of a CA in ca.crt: None asks for none, Optional checks one that is
+	// shown, Required refuses clients without one. Unless None, the certificate of spec.tls.secretName must be valid
+	// for clients, too. It cannot be changed. Default: None.
 	// +optional
 	// +kubebuilder:default=None
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="tls.clientAuth cannot change; make a new Redis and move the data"
@@ -58,8 +55,8 @@ const (
 
 // RedisService is how the Services <name> and <name>-replicas are reached.
 type RedisService struct {
-	// type: ClusterIP within the cluster, NodePort on every node, LoadBalancer in
-	// front of the nodes. Default ClusterIP.
+	// How clients reach the ports: ClusterIP within the cluster, NodePort on every node, LoadBalancer in front of the
+	// nodes. Default: ClusterIP.
 	// +optional
 	// +kubebuilder:default=ClusterIP
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
@@ -69,7 +66,8 @@ type RedisService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:LoadBalancer"}
 	Type corev1.ServiceType `json:"type,omitempty"`
 
-	// annotations of both Services. The operator's own win.
+	// Extra annotations of both Services, such as a cloud's settings for its load balancer. The operator's own take
+	// precedence. At most 32.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 262144)"

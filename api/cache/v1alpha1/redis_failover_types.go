@@ -2,9 +2,9 @@ package v1alpha1
 
 // RedisDurability says when a write counts as safe.
 type RedisDurability struct {
-	// minReplicasToWrite is W: the master takes writes only while so many replicas
-	// follow closely, and a write confirmed by WAIT of at least W survives the loss
-	// of the master. 0 lets the master write alone. Default 1 from size 2 on, else 0.
+	// How many replicas must follow closely for the master to accept writes, from 0 to 8. A write that WAIT confirms
+	// for that many survives the loss of the master. With 0 the master writes alone. Default: 1 from size 2 on, else
+	// 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=8
@@ -12,15 +12,15 @@ type RedisDurability struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MinReplicasToWrite *int32 `json:"minReplicasToWrite,omitempty"`
 
-	// maxLagSeconds without an acknowledgement, and a replica no longer counts for
-	// minReplicasToWrite. So long, and a second more, a failover waits for a master that
-	// cannot be asked. Default 3.
+	// Seconds without an acknowledgement after which a replica no longer follows closely, from 2 to 60. A failover
+	// waits this long, and a second more, for a master that cannot be asked. Default: 3.
 	// +optional
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=60
 	MaxLagSeconds *int32 `json:"maxLagSeconds,omitempty"`
 
-	// policy when replicas are lost for good. Default Preferred.
+	// What happens to writes when replicas are lost for good: with Preferred the master continues with those that are
+	// left, with Required writes wait. Default: Preferred.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Durability Policy"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Preferred"}
@@ -41,16 +41,15 @@ const (
 
 // RedisFailureDetection says when silence counts.
 type RedisFailureDetection struct {
-	// probeIntervalMillis between two questions to each server, in milliseconds. Default 1000.
+	// Milliseconds between two checks of each server, from 200 to 60000. Default: 1000.
 	// +optional
 	// +kubebuilder:validation:Minimum=200
 	// +kubebuilder:validation:Maximum=60000
 	ProbeIntervalMillis *int32 `json:"probeIntervalMillis,omitempty"`
 
-	// failureThreshold, multiplied by probeIntervalMillis, is how long a master may leave all questions
-	// unanswered before it counts as lost. Default 3. The time is never shorter than a script may block the server:
-	// config.busy-reply-threshold (5000 ms by default, a minute at most), one probe interval and one second.
-	// The operator does not wait for a server whose end is proven.
+	// How many checks in a row a master may leave unanswered before it counts as lost, from 1 to 20. It is never lost
+	// sooner than a script may block it: 7 seconds, unless spec.config changes that. A server that has provably ended
+	// is replaced at once. Default: 3.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20
@@ -59,9 +58,8 @@ type RedisFailureDetection struct {
 
 // RedisUpdate says how pods are replaced.
 type RedisUpdate struct {
-	// strategy: Unsupervised replaces the replicas, hands the master over and replaces
-	// it; Supervised leaves the master's pod to a human, who sets the annotation
-	// mainstay-operator.io/switchover. Default Unsupervised.
+	// How the master's pod is replaced: Unsupervised first makes a replica master; Supervised leaves the pod until you
+	// set the annotation mainstay-operator.io/switchover. Default: Unsupervised.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Update Strategy"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Unsupervised"}

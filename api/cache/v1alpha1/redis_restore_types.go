@@ -9,8 +9,8 @@ import (
 // RedisBootstrap is what a Redis without data starts with. It is read only until there is a first master: what is added, or
 // dropped, later has no effect.
 type RedisBootstrap struct {
-	// backup that the first master starts with. While it cannot be loaded there is no master. It cannot change; drop bootstrap to
-	// start empty.
+	// Which backup the first master starts with. While it cannot be loaded, there is no master. It cannot be changed;
+	// remove spec.bootstrap to start empty.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
 	// +kubebuilder:validation:XValidation:rule="...",message="bootstrap.backup cannot change; make another Redis for another backup"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
@@ -32,21 +32,21 @@ const (
 
 // RedisRestore is what the loading of a backup must know, saved before each step that it is needed for.
 type RedisRestore struct {
-	// phase of the loading.
+	// Progress of the restore: Fetching, Loading or Completed.
 	Phase RedisRestorePhase `json:"phase"`
-	// item that was fetched, as the backup's status.items names it. No other is loaded from then on.
+	// Name of the backup that was fetched, as status.items of the RedisBackup has it. No other is loaded from then on.
 	// +optional
 	Item string `json:"item,omitempty"`
-	// loader is the process that loads the backup. Only its data may be that of the backup.
+	// Process that loads the backup. Only its data may be that of the backup.
 	// +optional
 	Loader *RedisProcess `json:"loader,omitempty"`
-	// replID of the history that the loader has once it has loaded all.
+	// Replication ID of the loader's history, once it has loaded everything.
 	// +optional
 	ReplID string `json:"replID,omitempty"`
-	// failures of the pod <name>-restore so far.
+	// How often the pod <name>-restore has failed so far.
 	// +optional
 	Failures int32 `json:"failures,omitempty"`
-	// failedPodUID is that of the last pod that was counted as a failure.
+	// UID of the last pod that was counted as a failure.
 	// +optional
 	FailedPodUID types.UID `json:"failedPodUID,omitempty"`
 }

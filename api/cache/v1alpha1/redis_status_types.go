@@ -28,91 +28,93 @@ const (
 
 // RedisNode is one node as last seen.
 type RedisNode struct {
-	// name of the pod.
+	// Pod of this node.
 	Name string `json:"name"`
-	// state of the node.
+	// What the server does: Master, InSync, Syncing, Fenced, Loading, Busy or Unreachable.
 	State RedisNodeState `json:"state"`
-	// runID of the server process.
+	// ID that the server process gave itself when it started. A restarted server has another one.
 	// +optional
 	RunID string `json:"runID,omitempty"`
-	// replID of the history that the node's data belongs to.
+	// Replication ID of the history that the node's data belongs to.
 	// +optional
 	ReplID string `json:"replID,omitempty"`
-	// version of the server.
+	// Software version of the server.
 	// +optional
 	Version string `json:"version,omitempty"`
 }
 
 // RedisProcess is one server process: what it is and where it was met.
 type RedisProcess struct {
-	// name of the pod.
+	// Pod of this process.
 	Name string `json:"name"`
-	// podUID of the pod.
+	// UID that distinguishes the pod from others of its name.
 	PodUID types.UID `json:"podUID"`
-	// address of the pod.
+	// IP address of the pod.
 	Address string `json:"address"`
-	// runID of the process: a restarted server is another one.
+	// ID that the server process gave itself when it started. A restarted server has another one.
 	RunID string `json:"runID"`
 }
 
 // RedisReplication is what a failover must know, saved before each step that
 // it is needed for.
 type RedisReplication struct {
-	// epoch that these facts belong to. Behind status.epoch while a promotion is under way.
+	// Number of the mastership that these facts belong to. It is lower than status.epoch while a promotion is under
+	// way.
 	Epoch int64 `json:"epoch"`
-	// replID of the master's history. Offsets compare only within one.
+	// Replication ID of the master's history. Offsets compare only within one history.
 	ReplID string `json:"replID"`
-	// startOffset is the master's replication offset, in bytes, when its history was recorded, or when
-	// a process last left the syncSet. Who has less of this history may lack confirmed writes.
+	// The master's replication offset, in bytes, when its history was recorded, or when a process last left the sync
+	// set. A server with less of this history may lack confirmed writes.
 	// +optional
 	StartOffset int64 `json:"startOffset,omitempty"`
-	// formerReplID is the history that this one continues from startOffset on. It is empty when
-	// there is none, or when the master had written before it was recorded.
+	// Replication ID of the history that this one continues from status.replication.startOffset on. Empty if there is
+	// none, or if the master had written before it was recorded.
 	// +optional
 	FormerReplID string `json:"formerReplID,omitempty"`
-	// master is the process that takes writes.
+	// Process that accepts writes.
 	Master RedisProcess `json:"master"`
-	// syncSet are the processes that may have confirmed a write, sorted by name.
+	// Processes that may have confirmed a write, sorted by name.
 	// +listType=map
 	// +listMapKey=name
 	SyncSet []RedisProcess `json:"syncSet"`
-	// effectiveMinReplicas is the W that the master's writes were taken under.
+	// How many replicas had to follow closely when the master accepted its writes.
 	EffectiveMinReplicas int32 `json:"effectiveMinReplicas"`
 }
 
 // RedisFailover records the last change of the master.
 type RedisFailover struct {
-	// epoch that it started.
+	// Number of the mastership that it started.
 	Epoch int64 `json:"epoch"`
-	// from is the master before, empty for the first.
+	// Pod that was master before; empty for the first master.
 	// +optional
 	From string `json:"from,omitempty"`
-	// fromPodUID is its pod's.
+	// UID of the pod that was master before.
 	// +optional
 	FromPodUID types.UID `json:"fromPodUID,omitempty"`
-	// to is the master since.
+	// Pod that became master.
 	To string `json:"to"`
-	// reason for the change, such as MasterLost or SwitchoverRequested: one of the constants of api/common/v1.
+	// Cause of the change, such as MasterLost or SwitchoverRequested.
 	Reason string `json:"reason"`
-	// evidence that the old master takes no writes.
+	// Proof that the former master accepts no writes.
 	// +optional
 	Evidence string `json:"evidence,omitempty"`
-	// detectedAt, when the operator started to act.
+	// When the operator started to act.
 	DetectedAt metav1.MicroTime `json:"detectedAt"`
-	// promotedAt, when the new master was made.
+	// When the new master was made.
 	// +optional
 	PromotedAt *metav1.MicroTime `json:"promotedAt,omitempty"`
-	// routedAt, when the Service was pointed at it.
+	// When the Service was pointed at the new master.
 	// +optional
 	RoutedAt *metav1.MicroTime `json:"routedAt,omitempty"`
-	// unsafe is true when it was forced by annotation.
+	// Whether it was forced by an annotation, so that confirmed writes may be lost.
 	// +optional
 	Unsafe bool `json:"unsafe,omitempty"`
 }
 
 // RedisBinding names the Secret that an application needs (servicebinding.io).
 type RedisBinding struct {
-	// name of the Secret: type, username, password, host, port, uri; with tls also ssl and ca.crt.
+	// Secret that an application needs: type, username, password, host, port and uri; with spec.tls also ssl and
+	// ca.crt.
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Application Secret"
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	Name string `json:"name"`
@@ -120,87 +122,88 @@ type RedisBinding struct {
 
 // RedisStatus says what was observed.
 type RedisStatus struct {
-	// observedGeneration is the generation of this object that the status speaks of.
+	// The metadata.generation that this status describes. While it is lower than the object's, the status is out of
+	// date.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// master is the pod that takes writes, or took the last; the Service <name> points at it.
+	// Pod that accepts writes, or was the last to do so. The Service <name> leads to it.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Master string `json:"master,omitempty"`
 
-	// targetMaster is the pod that is to take writes; differs from master during a change.
+	// Pod that is to accept writes. It differs from status.master during a change.
 	// +optional
 	TargetMaster string `json:"targetMaster,omitempty"`
 
-	// epoch counts the masters. It rises before each promotion.
+	// Number of masterships so far. It rises before each promotion.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Epoch int64 `json:"epoch,omitempty"`
 
-	// datasetEpoch is the epoch in which the present data set started. It rises when all data was lost, when a human allowed to
-	// continue without the latest data, and when a backup was restored: backups from before then have data that this Redis no
-	// longer has. It is 0 while this Redis has the data set that it started with, and stays the same in every other change of the
-	// master, and when a hibernated Redis wakes.
+	// Value of status.epoch when the present data set started; 0 for the first one. It rises when all data was lost,
+	// when a human allowed to continue without the latest data, and when a backup was restored: earlier backups then
+	// have data that this Redis no longer has.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	DatasetEpoch int64 `json:"datasetEpoch,omitempty"`
 
-	// holderIdentity is the manager process that is in charge of the servers, as in its Lease: the name of its pod, then
-	// its own. Another that takes over writes its own before its first command to them.
+	// Manager process in charge of the servers, as in its Lease: the name of its pod, then its own. One that takes
+	// over writes its own before its first command to them.
 	// +optional
 	HolderIdentity string `json:"holderIdentity,omitempty"`
 
-	// replicas that exist, the master included.
+	// Number of pods that exist, the master included.
 	// +optional
 	Replicas int32 `json:"replicas"`
 
-	// readyReplicas are the master and the replicas in sync.
+	// Number of nodes that serve: the master and the replicas in sync.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready Nodes"
 	ReadyReplicas int32 `json:"readyReplicas"`
 
-	// selector of the pods, for the scale subresource.
+	// Labels of the pods, by which an autoscaler finds them.
 	// +optional
 	Selector string `json:"selector,omitempty"`
 
-	// endpoint is host:port of the Service that points at the master.
+	// Host and port of the Service that leads to the master.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// readEndpoint is host:port of the Service in front of the replicas.
+	// Host and port of the Service that leads to the replicas.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Read Endpoint"
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ReadEndpoint string `json:"readEndpoint,omitempty"`
 
-	// binding names the Secret that an application needs.
+	// Which Secret an application needs to connect.
 	// +optional
 	Binding *RedisBinding `json:"binding,omitempty"`
 
-	// nodes as last seen, sorted by name.
+	// Servers as last seen, sorted by name.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Nodes []RedisNode `json:"nodes"`
 
-	// replication is what a failover must know.
+	// Record of the master and its replicas, which a failover decides by.
 	// +optional
 	Replication *RedisReplication `json:"replication,omitempty"`
 
-	// restore is how far the loading of spec.bootstrap.backup is.
+	// Progress of loading spec.bootstrap.backup.
 	// +optional
 	Restore *RedisRestore `json:"restore,omitempty"`
 
-	// lastFailover records the last change of the master.
+	// The latest change of the master.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Failover"
 	LastFailover *RedisFailover `json:"lastFailover,omitempty"`
 
-	// conditions: Ready, Available, Progressing, Degraded, FailoverPossible, SplitBrain, CredentialsInSync, SettingsInSync, StorageResizing,
-	// CertificatesInSync (with tls), Stalled, Paused, UpdateAvailable.
+	// State of the object, with reasons: Ready, Available, Progressing, Degraded, FailoverPossible, SplitBrain,
+	// CredentialsInSync, SettingsInSync, StorageResizing, Stalled, Paused, UpdateAvailable; with spec.tls
+	// CertificatesInSync.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -9,15 +9,15 @@ import (
 // +kubebuilder:validation:XValidation:rule="... && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)"
 // +kubebuilder:validation:XValidation:rule="...",message="storage.storageClassName cannot change"
 type RedisStorage struct {
-	// size of each node's volume, from 64Mi on. It can grow, where the storage class allows it;
-	// what was refused can be taken back. A volume never shrinks.
+	// Capacity of each node's volume, such as 8Gi; at least 64Mi. It can grow if the storage class allows it, and
+	// never shrinks.
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}')"
 	// +kubebuilder:validation:XValidation:rule="... && quantity(string(self)).compareTo(quantity('64Mi')) >= 0"
 	// +kubebuilder:validation:XValidation:rule="...",message="storage.size is a quantity from 64Mi on"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Size resource.Quantity `json:"size"`
 
-	// storageClassName of the volumes. Default: the cluster's default class.
+	// StorageClass of the volumes. Default: the cluster's default class.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -25,8 +25,8 @@ type RedisStorage struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:StorageClass"}
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
-	// retention of the volumes when this object is deleted, or a lower size removes their nodes. Default Retain. The volume of a removed
-	// node is deleted once all other nodes are in sync. Scaling or deleting the StatefulSet deletes no volume, whatever this says.
+	// What happens to volumes when this Redis is deleted, or when a lower spec.size removes their nodes: Retain keeps
+	// them, Delete deletes them, that of a removed node once all other nodes are in sync. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Retention"
@@ -48,7 +48,8 @@ const (
 
 // RedisPersistence says what a node writes to its storage.
 type RedisPersistence struct {
-	// mode of persistence. Default AOF with storage, None without.
+	// How data reaches the disk: AOF by an append-only file, RDB by snapshots, Both, or None. Default: AOF with
+	// spec.storage, None without.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Persistence Mode"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None"}
@@ -57,8 +58,8 @@ type RedisPersistence struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Both"}
 	Mode RedisPersistenceMode `json:"mode,omitempty"`
 
-	// appendfsync of the append-only file. Default everysec: a node that loses
-	// power loses the last second, which its peers still have.
+	// When the append-only file reaches the disk: always with each write; everysec, so that a node that loses power
+	// loses the last second, which its peers still have; no when the kernel decides. Default: everysec.
 	// +optional
 	// +kubebuilder:default=everysec
 	// +kubebuilder:validation:Enum=always;everysec;no

@@ -53,7 +53,7 @@ const RedisDefaultSize = 3
 // +kubebuilder:validation:XValidation:rule="...",message="hibernate needs storage and a persistence.mode other than None:"
 // +kubebuilder:validation:XValidation:rule="...",message="the data must outlive the pods"
 type RedisSpec struct {
-	// flavor of the servers. Default Redis. It cannot change later.
+	// Which server runs: Redis (7.2 or later) or Valkey (8.0 or later). It cannot be changed. Default: Redis.
 	// +optional
 	// +kubebuilder:default=Redis
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="flavor cannot change; make a new Redis and move the data"
@@ -61,7 +61,7 @@ type RedisSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Valkey"}
 	Flavor RedisFlavor `json:"flavor,omitempty"`
 
-	// size is the number of nodes, the master included. Default 3.
+	// Number of nodes, the master included, from 1 to 9. Default: 3.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
@@ -69,7 +69,8 @@ type RedisSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Nodes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Size *int32 `json:"size,omitempty"`
 
-	// image of the servers. Default: the operator's for the flavor, resolved once and then kept.
+	// Container image of the servers. It must fit spec.flavor. Default: the operator's choice, made once and then
+	// kept.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -78,48 +79,47 @@ type RedisSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Image string `json:"image,omitempty"`
 
-	// storage of each node. Default: none, a node's data goes with its pod.
+	// Volume of each node. It cannot be added or dropped later. Default: none, a node's data is lost with its pod.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Storage *RedisStorage `json:"storage,omitempty"`
 
-	// persistence says what a node writes to its storage. It is changed on the running
-	// servers; another way of starting, with or without the append-only file, then takes new pods.
+	// What a node writes to its volume. A change is made on the running servers; turning the append-only file on or
+	// off then replaces the pods.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Persistence *RedisPersistence `json:"persistence,omitempty"`
 
-	// durability says when a write counts as safe.
+	// When a write counts as safe, and what happens when replicas are lost.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Durability *RedisDurability `json:"durability,omitempty"`
 
-	// failover says when a master that is silent is taken for lost.
+	// When a silent master counts as lost.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Failure Detection"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Failover *RedisFailureDetection `json:"failover,omitempty"`
 
-	// update says how pods are replaced when their template changes.
+	// How pods are replaced when their template changes.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Update *RedisUpdate `json:"update,omitempty"`
 
-	// auth of the applications.
+	// Password with which applications log in. Default: one is generated, in the Secret <name>-auth.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication"
 	Auth *RedisAuth `json:"auth,omitempty"`
 
-	// tls of applications, replicas and the operator. Default: none, connections
-	// are in the clear.
+	// Encryption of the connections of applications, replicas and the operator. It cannot be added or dropped later.
+	// Default: none, data is sent unencrypted.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS"
 	TLS *RedisTLS `json:"tls,omitempty"`
 
-	// config holds directives of redis.conf, by their names in lower case. Only
-	// those that cannot touch replication, persistence, users or files are supported.
-	// They are set on the running servers; databases, io-threads and a directive that
-	// is taken out take new pods.
+	// Directives of redis.conf by their names in lower case, such as maxmemory-policy: allkeys-lru. Those of
+	// replication, persistence, users and files are refused. They are set on running servers; databases, io-threads
+	// and a removed one need new pods. At most 64.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="built: redis.config"
@@ -137,13 +137,13 @@ type RedisSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Directives"
 	Config map[string]RedisConfigValue `json:"config,omitempty"`
 
-	// resources of each node. Default: requests of 20m CPU and 32Mi, and no limits.
+	// CPU and memory of each node, as requests and limits. Default: requests of 20m CPU and 32Mi memory, no limits.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// maxMemoryPercent of resources.limits.memory is for data; the rest is for
-	// buffers and for the copy that saving makes. Default 75 when there is a limit.
+	// Percentage of spec.resources.limits.memory that is for data, from 10 to 95. The rest is for buffers and for the
+	// copy that saving makes. Default: 75 if there is a limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=95
@@ -151,37 +151,36 @@ type RedisSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MaxMemoryPercent *int32 `json:"maxMemoryPercent,omitempty"`
 
-	// bootstrap says what the Redis starts with. Default: empty. It is read only until there is a first master.
+	// What a new Redis starts with. It is read only until there is a first master. Default: no data.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Bootstrap *RedisBootstrap `json:"bootstrap,omitempty"`
 
-	// service that applications reach the Redis by: <name> leads to the master,
-	// <name>-replicas to those that follow it.
+	// How applications reach the Services: <name> leads to the master, <name>-replicas to the replicas.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exposure"
 	Service RedisService `json:"service,omitzero"`
 
-	// networkPolicy says who may connect to the servers, in addition to each other
-	// and the operator. Default: everybody.
+	// Who may connect to the pods, where the cluster's network enforces it. The nodes and the operator may in any
+	// case. Default: every client that can reach them.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	NetworkPolicy *commonv1.NetworkPolicy `json:"networkPolicy,omitempty"`
 
-	// disruption bounds what evictions may take at once; it counts from size 2 on.
+	// How many pods may be evicted at once, as by a drain. It counts from size 2 on. Default: 1.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
 
-	// hibernate ends the writes, then lets all pods go; Services, Secrets and volumes
-	// stay. False wakes it with its data. With persistence.mode RDB a pod must be able
-	// to save within terminationGracePeriodSeconds.
+	// Stops writes, then deletes all pods; Services, Secrets and volumes stay. False wakes the Redis with its data.
+	// With spec.persistence.mode RDB a pod must be able to save within spec.terminationGracePeriodSeconds. Default:
+	// false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Hibernate bool `json:"hibernate,omitempty"`
 
-	// paused holds every write of the operator back, failover included. Deletion and status continue.
+	// Stops every change by the operator, failovers included. Deletion and status continue. Default: false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -236,9 +235,11 @@ type Redis struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Desired state, which users write.
 	// +optional
 	// +kubebuilder:default={}
 	Spec RedisSpec `json:"spec,omitempty"`
+	// Observed state, which only the operator writes.
 	// +optional
 	// +kubebuilder:default={observedGeneration:-1}
 	Status RedisStatus `json:"status,omitempty"`

@@ -8,7 +8,7 @@ import (
 
 // RedisBackupSpec says which Redis is backed up, when, and where to.
 type RedisBackupSpec struct {
-	// redisName names the Redis, in the same namespace. It cannot change.
+	// Redis to back up, in the same namespace. It cannot be changed.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
@@ -41,7 +41,9 @@ type RedisBackup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Desired state, which users write.
 	Spec RedisBackupSpec `json:"spec"`
+	// Observed state, which only the operator writes.
 	// +optional
 	// +kubebuilder:default={observedGeneration:-1}
 	Status commonv1.BackupStatus `json:"status,omitempty"`

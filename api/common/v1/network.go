@@ -7,8 +7,8 @@ import (
 // NetworkPolicy says who may connect to the pods. Everybody else is turned away,
 // where the cluster's network enforces such policies.
 type NetworkPolicy struct {
-	// from: who may connect, as in a NetworkPolicy of Kubernetes; a client from
-	// outside of the cluster is an ipBlock. Default: every pod of the same namespace.
+	// Clients that may connect, as in a NetworkPolicy of Kubernetes; those from outside of the cluster are an ipBlock.
+	// At most 16. Default: every pod of the same namespace.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

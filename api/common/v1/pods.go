@@ -7,12 +7,13 @@ import (
 
 // PodOptions are the parts of a pod that all kinds but EtcdBackup, RedisBackup and EtcdRestore let their user choose.
 type PodOptions struct {
-	// imagePullPolicy of every container. Default: the API server's rule for the image's tag.
+	// When nodes pull the images: Always, IfNotPresent or Never. Default: Always for an image without a tag or with
+	// the tag latest, else IfNotPresent.
 	// +optional
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
 
-	// imagePullSecrets name Secrets of the same namespace.
+	// Secrets of the same namespace with which the nodes pull the images. At most 16.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -20,15 +21,15 @@ type PodOptions struct {
 	// +kubebuilder:validation:XValidation:rule="...",message="imagePullSecrets: a name has at most 253 characters"
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 
-	// podLabels are added to the pods. The operator's own labels win.
+	// Extra labels of the pods, next to the operator's own, which take precedence. At most 32.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)"
 	// +kubebuilder:validation:XValidation:rule="...",message="podLabels: a key has at most 317 characters, its value at most 63"
 	PodLabels map[string]string `json:"podLabels,omitempty"`
 
-	// podAnnotations are added to the pods. The operator's own annotations win. The API
-	// server makes those of AppArmor the container's profile: they are refused.
+	// Extra annotations of the pods, next to the operator's own, which take precedence. Those that choose an AppArmor
+	// profile are refused. At most 32.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('container.apparmor.security.beta.kubernetes.io/'))"
@@ -39,7 +40,7 @@ type PodOptions struct {
 	// +kubebuilder:validation:XValidation:rule="...",message="podAnnotations: a key has at most 317 characters, its value at most 262144"
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 
-	// terminationGracePeriodSeconds a pod has between SIGTERM and SIGKILL. Default 30.
+	// Seconds that a pod has to end, between SIGTERM and SIGKILL; from 0 to 3600. Default: 30.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3600
@@ -50,14 +51,14 @@ type PodOptions struct {
 
 // Scheduling says where pods may run.
 type Scheduling struct {
-	// nodeSelector: labels that a node must bear.
+	// Labels that a node must have to run the pods, such as kubernetes.io/arch: amd64. At most 32. Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)"
 	// +kubebuilder:validation:XValidation:rule="...",message="nodeSelector: a key has at most 317 characters, its value at most 63"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// tolerations of node taints.
+	// Taints of nodes that do not keep the pods away, as in a pod of Kubernetes. At most 32. Default: none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -67,17 +68,18 @@ type Scheduling struct {
 	// +kubebuilder:validation:XValidation:rule="...",message="tolerations: a key has at most 317 characters, each other text at most 63"
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// affinity to nodes and pods.
+	// Which nodes and other pods the pods are placed near to or apart from, as in a pod of Kubernetes. Default: none.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
-	// topologySpreadConstraints. Default: a soft spread over hosts and zones.
+	// How evenly the pods are spread over hosts and zones, as in a pod of Kubernetes. At most 8. Default: evenly over
+	// both, where that is possible.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 
-	// priorityClassName of the pods.
+	// PriorityClass of the pods, by which they are scheduled before others. Default: the cluster's.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	PriorityClassName string `json:"priorityClassName,omitempty"`
@@ -85,7 +87,7 @@ type Scheduling struct {
 
 // Disruption bounds how many pods an eviction may take at once.
 type Disruption struct {
-	// maxUnavailable pods, a number or a percentage. Default 1.
+	// How many pods may be evicted at once: a number, or a percentage such as 25%. 0 blocks every drain. Default: 1.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')"

@@ -2,9 +2,9 @@ package v1alpha1
 
 // EtcdAuth says where the applications' password comes from. etcd then serves no client that has not logged in.
 type EtcdAuth struct {
-	// secretName of a Secret whose key "password" holds the applications' password, of at most 72 bytes. Applications read user
-	// and password from the Secret <name>-binding. A change of the password arrives there with another user, once etcd lets that
-	// one in; the user before is let in for 5 minutes more.
+	// Secret in the same namespace whose key password has the applications' password, of at most 72 bytes.
+	// Applications read the Secret <name>-binding, which has a changed one, with another user, once etcd accepts it;
+	// the former user is valid for 5 minutes more.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Password Secret"
@@ -14,19 +14,18 @@ type EtcdAuth struct {
 
 // EtcdTLS is how the connections of clients are kept from others' eyes. There is no port for clients without it.
 type EtcdTLS struct {
-	// secretName of a Secret with the keys tls.crt, tls.key and ca.crt, as cert-manager makes them. The certificate names
-	// <name>.<namespace>.svc and *.<name>-headless.<namespace>.svc. A renewed certificate is shown by the running members,
-	// which close no connection. When the authority is another one, both are trusted in between; with clientAuth Required
-	// that takes new pods, one at a time.
+	// Secret in the same namespace with the keys tls.crt, tls.key and ca.crt, as cert-manager creates it. The
+	// certificate names <name>.<namespace>.svc and *.<name>-headless.<namespace>.svc. A renewed one restarts nothing;
+	// another ca.crt replaces the pods if spec.tls.clientAuth is Required.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Certificate Secret"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName"`
 
-	// clientAuth: whether clients show a certificate that ca.crt vouches for. With Required the operator shows that of
-	// secretName to the members, and so does etcd's own gateway for JSON, so it must be one for clients, too. It cannot
-	// change later. Default None.
+	// Whether clients show a certificate of a CA in ca.crt: None asks for none, Required refuses clients without one.
+	// With Required the certificate of spec.tls.secretName must be valid for clients, too. It cannot be changed.
+	// Default: None.
 	// +optional
 	// +kubebuilder:default=None
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf"
@@ -50,7 +49,8 @@ const (
 
 // EtcdBinding names the Secret that a client needs (servicebinding.io).
 type EtcdBinding struct {
-	// name of the Secret: type, host, port, uri, endpoints; with tls also ssl and ca.crt; with auth username and password.
+	// Secret that a client needs: type, host, port, uri and endpoints; with spec.tls also ssl and ca.crt; with
+	// spec.auth also username and password.
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Client Secret"
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	Name string `json:"name"`

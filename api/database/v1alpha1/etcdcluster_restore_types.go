@@ -9,22 +9,22 @@ import (
 
 // EtcdBootstrap says what a new cluster starts with.
 type EtcdBootstrap struct {
-	// backup of an EtcdCluster that the first member starts with. Until it can be fetched and restored no cluster is formed:
-	// condition Degraded says why. It is read only while there is no data.
+	// Which backup of an EtcdCluster the first member starts with. While it cannot be restored, no cluster is formed,
+	// and condition Degraded says why. It is read only while there is no data.
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Backup commonv1.BackupReference `json:"backup"`
 }
 
 // EtcdRestoredBackup is the backup that a cluster started with.
 type EtcdRestoredBackup struct {
-	// item is the name of the backup.
+	// Name of the backup that the data came from.
 	Item string `json:"item"`
-	// sha256 of its data in the store, in hexadecimal.
+	// Checksum of the data in the store, in hexadecimal.
 	SHA256 string `json:"sha256"`
-	// revision of the keys in it.
+	// The etcd's revision at which the data was read.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
-	// serverVersion that it was read from.
+	// Software version of the server that the data was read from.
 	// +optional
 	ServerVersion string `json:"serverVersion,omitempty"`
 }
@@ -33,16 +33,16 @@ type EtcdRestoredBackup struct {
 type EtcdMembershipRestore struct {
 	EtcdRestoredBackup `json:",inline"`
 
-	// restoreUID is the UID of the EtcdRestore that asked for it; empty for spec.bootstrap.
+	// UID of the EtcdRestore that asked for it; empty for spec.bootstrap.
 	// +optional
 	RestoreUID types.UID `json:"restoreUID,omitempty"`
-	// from is where the backup of that EtcdRestore is.
+	// Where the backup of that EtcdRestore is.
 	// +optional
 	From *commonv1.BackupReference `json:"from,omitempty"`
-	// revisionBump is by how much the revisions are raised: beyond all that clients may have seen before. 0 for spec.bootstrap.
+	// By how much the revisions are raised, beyond all that clients may have seen before; 0 for spec.bootstrap.
 	// +optional
 	RevisionBump int64 `json:"revisionBump,omitempty"`
-	// keptDataIDs are the former data directories, the last 32. They are kept until the first member runs with the backup.
+	// Former data directories, the last 32. They are kept until the first member runs with the backup.
 	// +optional
 	// +listType=atomic
 	KeptDataIDs []string `json:"keptDataIDs,omitempty"`
@@ -50,23 +50,23 @@ type EtcdMembershipRestore struct {
 
 // EtcdNextRestore says how far an EtcdRestore is that has not started.
 type EtcdNextRestore struct {
-	// restoreUID is its UID.
+	// UID of the EtcdRestore that is to start next.
 	RestoreUID types.UID `json:"restoreUID"`
-	// message says what it waits for.
+	// What the EtcdRestore waits for.
 	Message string `json:"message"`
 }
 
 // EtcdLastRestore reports the backup that the data came from.
 type EtcdLastRestore struct {
-	// time at which the first member was seen to have started with it.
+	// When the first member was seen to have started with the backup.
 	Time metav1.Time `json:"time"`
 
 	EtcdRestoredBackup `json:",inline"`
 
-	// restoreUID is the UID of the EtcdRestore that asked for it; empty for spec.bootstrap.
+	// UID of the EtcdRestore that asked for it; empty for spec.bootstrap.
 	// +optional
 	RestoreUID types.UID `json:"restoreUID,omitempty"`
-	// revisionBump is by how much the revisions were raised.
+	// By how much the revisions were raised, beyond all that clients may have seen before; 0 for spec.bootstrap.
 	// +optional
 	RevisionBump int64 `json:"revisionBump,omitempty"`
 }

@@ -33,8 +33,8 @@ const EtcdAllowUnsafeRecovery = "mainstay-operator.io/allow-unsafe-recovery"
 // +kubebuilder:validation:XValidation:rule="...",message="quota cannot be more than storage.size:"
 // +kubebuilder:validation:XValidation:rule="...",message="the volume would be full before etcd refuses writes"
 type EtcdClusterSpec struct {
-	// size is the number of members: 1, 3 or 5. An even number survives no more failures than the odd number below it.
-	// Members are added and removed one at a time; the others' pods stay. Default 3.
+	// Number of members: 1, 3 or 5. Of 3 one may be lost, of 5 two, of 1 none. Members are added and removed one at a
+	// time; the others' pods stay. Default: 3.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:XValidation:rule="self in [1, 3, 5]"
@@ -43,12 +43,9 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Size *int32 `json:"size,omitempty"`
 
-	// version of etcd: an exact one such as "3.6.16", from 3.5.26 on, or a minor version such as "3.6", whose newest patch
-	// that the operator then knows is run. That patch stays: condition UpdateAvailable reports a newer one, which is taken
-	// by naming it. Raising the version upgrades the members one at a time, through every minor version between. Until all
-	// members have agreed on the minor version of status.targetVersion (status.clusterVersion), the one before it can be set
-	// again, which rolls the upgrade back; no earlier one can be set. Default: the newest minor version when the object was
-	// made; it then stays.
+	// Release of etcd: a minor version such as "3.6", whose newest patch is chosen once and then kept, or an exact one
+	// such as "3.6.16", from 3.5.26 on. Raising it upgrades the members one at a time. Default: the newest minor
+	// version when the object was made; it then stays.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:XValidation:rule="self.matches('^3[.](5|6|7)([.](0|[1-9][0-9]{0,2}))?$')"
@@ -57,9 +54,9 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Version string `json:"version,omitempty"`
 
-	// image of the members, which must hold the version that the spec names. Default: the operator's for each version;
-	// it stays while the version does. With it, an upgrade goes one minor version at a time: change both fields together.
-	// No image goes to a second member once the first runs another minor version with it. A change takes new pods.
+	// Container image of the members. It must hold the version that the spec names, so change both together, one minor
+	// version at a time. A change replaces the pods. Default: the operator's choice for each version, which stays
+	// while the version does.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -68,15 +65,15 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Image string `json:"image,omitempty"`
 
-	// storage of each member. Default: none, and a member whose pod is replaced has lost its data: it is replaced by a
-	// new member, and the data of a majority that goes at once is lost. It cannot be added or dropped later.
+	// Volume of each member. It cannot be added or dropped later. Default: none, a member's data is lost with its pod,
+	// and a new member replaces it; if a majority of the pods goes at once, all data is lost.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Storage *EtcdStorage `json:"storage,omitempty"`
 
-	// quota is how much data a member stores before it refuses writes, from 16Mi to 8Gi, and no more than storage.size.
-	// Default: half of storage.size, at most 2Gi; without storage 2Gi, or less if resources limits ephemeral-storage, which must have room
-	// for the quota and etcd's logs. A change takes new pods.
+	// Most data that a member stores before it refuses writes, such as 2Gi; from 16Mi to 8Gi, and at most
+	// spec.storage.size. A change replaces the pods. Default: half of spec.storage.size, at most 2Gi; without
+	// spec.storage 2Gi, or less if a limit of ephemeral-storage leaves less room.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}')"
 	// +kubebuilder:validation:XValidation:rule="... && quantity(string(self)).compareTo(quantity('16Mi')) >= 0"
@@ -85,54 +82,56 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Data Quota",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Quota *resource.Quantity `json:"quota,omitempty"`
 
-	// autoCompaction says when etcd drops old revisions. Default: none; clients compact, as kube-apiserver does. A change
-	// takes new pods.
+	// When etcd drops old revisions. A change replaces the pods. Default: never; clients compact, as kube-apiserver
+	// does.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	AutoCompaction *EtcdAutoCompaction `json:"autoCompaction,omitempty"`
 
-	// defrag says when members give free pages of their database back to the disk. Default: only to get below the quota.
-	// A change takes no new pods.
+	// When members give free pages of their database back to the disk. A change replaces no pod. Default: only to get
+	// below the quota.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Defragmentation"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Defrag *EtcdDefrag `json:"defrag,omitempty"`
 
-	// bootstrap says what a new cluster starts with. Default: nothing. It cannot change.
+	// What a new EtcdCluster starts with. It cannot be changed. Default: no data.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Bootstrap *EtcdBootstrap `json:"bootstrap,omitempty"`
 
-	// tls of clients. Default: none, their connections are in the clear. The members speak TLS with each other in any case. It
-	// cannot be added or dropped later.
+	// Encryption of the connections of clients. It cannot be added or dropped later. The members use TLS with each
+	// other in any case. Default: none, data is sent unencrypted.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS"
 	TLS *EtcdTLS `json:"tls,omitempty"`
 
-	// auth of clients. Default: none, any client that can connect can read, write and change members. It cannot be added or dropped
-	// later.
+	// Password with which applications log in. It cannot be added or dropped later. Default: none, any client that can
+	// connect can read, write and change members.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication"
 	Auth *EtcdAuth `json:"auth,omitempty"`
 
-	// metrics that each member serves at port 2381 in any case, path /metrics; the Service <name>-headless offers them as port
-	// "metrics". A change takes no new pods.
+	// How Prometheus finds the members' metrics. Each member serves them at port 2381, path /metrics, in any case; the
+	// Service <name>-headless offers them as port metrics. A change replaces no pod. Default: not at all.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Metrics *EtcdMetrics `json:"metrics,omitempty"`
 
-	// resources of each member. A change takes new pods. Default: requests of 50m CPU and 64Mi, and no limits.
+	// CPU and memory of each member, as requests and limits. A change replaces the pods. Default: requests of 50m CPU
+	// and 64Mi memory, no limits.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// networkPolicy says who may connect to the members, in addition to each other and the operator. Default: everybody.
-	// A change takes no new pods.
+	// Who may connect to the pods, where the cluster's network enforces it. The members and the operator may in any
+	// case. A change replaces no pod. Default: every client that can reach them.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	NetworkPolicy *commonv1.NetworkPolicy `json:"networkPolicy,omitempty"`
 
-	// paused holds every write of the operator back, the replacement of members included. Deletion and status continue.
+	// Stops every change by the operator, the replacement of members included. Deletion and status continue. Default:
+	// false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -146,16 +145,16 @@ type EtcdClusterSpec struct {
 // +kubebuilder:validation:XValidation:rule="... && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)"
 // +kubebuilder:validation:XValidation:rule="...",message="storage.storageClassName cannot change"
 type EtcdStorage struct {
-	// size of each member's volume, from 64Mi on. It should be twice the quota and more: a defragmentation writes all data
-	// once more before it drops the old. It can grow, where the storage class allows it; what was refused can be taken back.
-	// A volume never shrinks.
+	// Capacity of each member's volume, such as 8Gi; at least 64Mi. It should be twice spec.quota or more, as a
+	// defragmentation writes all data again before it drops the former. It can grow if the storage class allows it,
+	// and never shrinks.
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}')"
 	// +kubebuilder:validation:XValidation:rule="... && quantity(string(self)).compareTo(quantity('64Mi')) >= 0"
 	// +kubebuilder:validation:XValidation:rule="...",message="storage.size is a quantity from 64Mi on"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Size resource.Quantity `json:"size"`
 
-	// storageClassName of the volumes. Default: the cluster's default class.
+	// StorageClass of the volumes. Default: the cluster's default class.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -163,9 +162,8 @@ type EtcdStorage struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:io.kubernetes:StorageClass"}
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
-	// retention of the volumes when this object is deleted. Default Retain. The volume of a member that is removed, because
-	// size is lower, holds nothing that can be used again; it is kept or deleted in the same way, as soon as etcd has removed
-	// the member. Scaling or deleting the StatefulSet deletes no volume, whatever this says.
+	// What happens to volumes when this EtcdCluster is deleted, or when a lower spec.size removes their members:
+	// Retain keeps them, Delete deletes them, that of a removed member once etcd has removed it. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Retention"
@@ -188,7 +186,7 @@ const (
 // EtcdDefrag says when members are defragmented: one at a time, the leader last, while nothing else is under way. A member
 // does not answer meanwhile.
 type EtcdDefrag struct {
-	// threshold is the share of free pages in a database of 16Mi or more, in percent, from which on it is defragmented.
+	// Percentage of free pages, from 10 to 95, from which on a database of 16Mi or more is defragmented.
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=95
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Free Pages in Percent"
@@ -198,7 +196,8 @@ type EtcdDefrag struct {
 
 // EtcdMetrics is how Prometheus learns of the members.
 type EtcdMetrics struct {
-	// serviceMonitor by which the Prometheus operator finds them. With networkPolicy, whom that admits reaches the metrics, too.
+	// How the Prometheus operator, which the cluster must have, scrapes the metrics. With spec.networkPolicy, clients
+	// that it admits reach the metrics, too.
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Monitor"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	ServiceMonitor commonv1.ServiceMonitor `json:"serviceMonitor"`
@@ -210,12 +209,13 @@ type EtcdMetrics struct {
 // +kubebuilder:validation:XValidation:rule="...",message="autoCompaction.retention is a time such as 5m or 1h with mode Periodic,"
 // +kubebuilder:validation:XValidation:rule="...",message="and a number such as 10000 with mode Revision"
 type EtcdAutoCompaction struct {
-	// mode: Periodic keeps the revisions of as long as retention says, Revision as many as retention says.
+	// What spec.autoCompaction.retention counts: with Periodic time, with Revision revisions.
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Periodic"}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Revision"}
 	Mode EtcdCompactionMode `json:"mode"`
 
-	// retention: with Periodic a time such as 5m or 1h, with Revision a number such as 10000.
+	// How much history is kept: with Periodic a time such as 5m or 1h, with Revision a number of revisions such as
+	// 10000.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16
 	Retention string `json:"retention"`
@@ -276,9 +276,11 @@ type EtcdCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Desired state, which users write.
 	// +optional
 	// +kubebuilder:default={}
 	Spec EtcdClusterSpec `json:"spec,omitempty"`
+	// Observed state, which only the operator writes.
 	// +optional
 	// +kubebuilder:default={observedGeneration:-1}
 	Status EtcdClusterStatus `json:"status,omitempty"`

@@ -13,7 +13,7 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="an EtcdRestore cannot change; make another one"
 type EtcdRestoreSpec struct {
-	// clusterName names the EtcdCluster, in the same namespace. The cluster keeps its name, Service and certificates.
+	// EtcdCluster whose data is replaced, in the same namespace. It keeps its name, Service and certificates.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=48
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
@@ -21,12 +21,12 @@ type EtcdRestoreSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ClusterName string `json:"clusterName"`
 
-	// backup that takes the place of the data. It is fetched and checked before any member is stopped.
+	// Which backup takes the place of the data. It is fetched and checked before any member is stopped.
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Backup commonv1.BackupReference `json:"backup"`
 
-	// startingDeadline is how long after its creation the restore may start, from 1m to 24h. A restore that has not started by then
-	// fails, so that a forgotten one never runs. Default 1h.
+	// How long after its creation the restore may start, from 1m to 24h. One that has not started by then fails, so
+	// that a forgotten one never runs. Default: 1h.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -39,20 +39,22 @@ type EtcdRestoreSpec struct {
 
 // EtcdRestoreStatus says how far the restore is.
 type EtcdRestoreStatus struct {
-	// observedGeneration is the generation that this status speaks of.
+	// The metadata.generation that this status describes. While it is lower than the object's, the status is out of
+	// date.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// item is the backup that takes the place of the data, once the restore has started.
+	// Name of the backup that takes the place of the data, once the restore has started.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Item string `json:"item,omitempty"`
 
-	// completionTime is when the first member ran with the backup.
+	// When the first member ran with the backup.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// conditions: Progressing and Reconciling; in the end Complete, or Failed and Stalled. One that has ended never runs again.
+	// State of the object, with reasons: Progressing and Reconciling; in the end Complete, or Failed and Stalled. One
+	// that has ended never runs again.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -76,7 +78,9 @@ type EtcdRestore struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Desired state, which users write.
 	Spec EtcdRestoreSpec `json:"spec"`
+	// Observed state, which only the operator writes.
 	// +optional
 	// +kubebuilder:default={observedGeneration:-1}
 	Status EtcdRestoreStatus `json:"status,omitempty"`

@@ -7,15 +7,15 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="...",message="retryPolicy.exitCodes are those of Failed attempts:"
 // +kubebuilder:validation:XValidation:rule="...",message="retryPolicy.causes must have Failed"
 type RetryPolicy struct {
-	// causes are the ends of an attempt that another may follow. Default: Failed.
+	// Which ends of an attempt another may follow: Failed, TimedOut or both. Default: Failed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=2
 	Causes []RetryCause `json:"causes,omitempty"`
 
-	// backoff is how long after the end of the first attempt the second starts, from
-	// 0s to 10m. It doubles with each further one, up to 10m. Default 10s.
+	// Pause between the end of the first attempt and the start of the second, from 0s to 10m. It doubles with each
+	// further one, up to 10m. Default: 10s.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -23,8 +23,8 @@ type RetryPolicy struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('10m')",message="retryPolicy.backoff must be from 0s to 10m"
 	Backoff *metav1.Duration `json:"backoff,omitempty"`
 
-	// exitCodes of Failed attempts that another may follow. An attempt whose command
-	// did not run has none, and is not judged by them. Default: all.
+	// Choice of the failed attempts that another may follow, by the command's exit code. It is not asked about an
+	// attempt whose command did not run. Default: all.
 	// +optional
 	ExitCodes *ExitCodes `json:"exitCodes,omitempty"`
 }
@@ -44,7 +44,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.retryOn) != has(self.failOn)"
 // +kubebuilder:validation:XValidation:rule="...",message="retryPolicy.exitCodes: give either retryOn or failOn"
 type ExitCodes struct {
-	// retryOn these and no others.
+	// Exit codes after which another attempt may follow, from 1 to 255; after others none does. Give either these or
+	// spec.retryPolicy.exitCodes.failOn.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -53,7 +54,8 @@ type ExitCodes struct {
 	// +kubebuilder:validation:items:Maximum=255
 	RetryOn []int32 `json:"retryOn,omitempty"`
 
-	// failOn these, and retry on all others.
+	// Exit codes after which no other attempt follows, from 1 to 255; after others one may. Give either these or
+	// spec.retryPolicy.exitCodes.retryOn.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1

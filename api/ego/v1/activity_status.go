@@ -45,65 +45,64 @@ func (p ProcessState) Finished() bool {
 
 // Result is how a run of the command went, where it is known.
 type Result struct {
-	// exitCode of the command.
+	// Number with which the command ended; 0 is success.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Exit Code"
 	ExitCode *int32 `json:"exitCode,omitempty"`
 
-	// signal that ended the command: the runtime's word, else exitCode - 128 as shells count.
+	// Number of the signal that ended the command, as the runtime reports it; else the exit code less 128, as shells
+	// count.
 	// +optional
 	Signal *int32 `json:"signal,omitempty"`
 
-	// reason is one word for why it stands as it does, as OOMKilled or DeadlineExceeded.
+	// One word for why it is in its state, such as OOMKilled or DeadlineExceeded.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Reason string `json:"reason,omitempty"`
 
-	// message explains the reason.
+	// Explanation of the reason.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// nodeName of the node that the command runs or ran on.
+	// Node that the command runs or ran on.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Node",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	NodeName string `json:"nodeName,omitempty"`
 
-	// startTime of the command.
+	// When the command started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 
-	// finishTime of the command; where that is unknown, when its end was noted.
+	// When the command ended; if that is unknown, when its end was noted.
 	// +optional
 	FinishTime *metav1.Time `json:"finishTime,omitempty"`
 }
 
 // Attempt is one pod that runs the command, at most once.
 type Attempt struct {
-	// number of the attempt, from 1.
+	// Which attempt it is, counted from 1.
 	Number int32 `json:"number"`
 
-	// podName is written down before the pod is made.
+	// Pod that runs the attempt. It is recorded before the pod is made.
 	PodName string `json:"podName"`
 
-	// podUID is written down before the pod may start. It is never changed: no
-	// other pod runs this attempt.
+	// UID of the pod that runs the attempt. It is recorded before the pod may start, and never changed: no other pod
+	// runs this attempt.
 	// +optional
 	PodUID types.UID `json:"podUID,omitempty"`
 
-	// guardImage brings the program that keeps the command from being started twice, and
-	// reports what it printed. It is written down before the pod is made. Empty: the
-	// shell of the command's own image guards it, and reports nothing.
+	// Container image of the guard, which keeps the command from being started twice and reports what it printed. It
+	// is recorded before the pod is made. Empty: the shell of the command's own image guards it, and reports nothing.
 	// +optional
 	GuardImage string `json:"guardImage,omitempty"`
 
-	// startMarked is true for a pod that bears the annotation mainstay-operator.io/started
-	// once its container was seen to run: a node that lost its disk, and with it what the
-	// guard keeps there, then does not run the command again. It is written down before
-	// the pod is made.
+	// Whether the pod gets the annotation mainstay-operator.io/started once its container was seen to run: a node that
+	// lost its disk, and with it what the guard keeps there, then does not run the command again. It is recorded
+	// before the pod is made.
 	// +optional
 	StartMarked bool `json:"startMarked,omitempty"`
 
-	// prosta is the state of this attempt's command.
+	// Process state of this attempt's command, such as Running or Succeeded.
 	Prosta ProcessState `json:"prosta"`
 
 	Result `json:",inline"`
@@ -111,11 +110,12 @@ type Attempt struct {
 
 // ActivityStatus says what was observed.
 type ActivityStatus struct {
-	// observedGeneration is the generation of this object that the status speaks of.
+	// The metadata.generation that this status describes. While it is lower than the object's, the status is out of
+	// date.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// prosta is the process state: that of the whole run.
+	// Process state of the whole run, such as Running or Succeeded.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Process State"
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
@@ -124,43 +124,44 @@ type ActivityStatus struct {
 	// The result of the last attempt; startTime is that of the first.
 	Result `json:",inline"`
 
-	// duration from startTime to finishTime, retries included, in whole seconds.
+	// Time from status.startTime to status.finishTime, retries included, in whole seconds.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
-	// image that the command is run in.
+	// Container image that the command runs in.
 	// +optional
 	Image string `json:"image,omitempty"`
 
-	// execuser is the uid:gid that the name in spec.execuser stood for when it was looked up.
+	// The uid:gid that the name in spec.execuser meant when it was looked up.
 	// +optional
 	ExecUser string `json:"execuser,omitempty"`
 
-	// outputTail is the end of what the last attempt printed.
+	// End of what the last attempt printed.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="End of the Output"
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	OutputTail string `json:"outputTail,omitempty"`
 
-	// outputTruncated is true when the attempt printed more than outputTail keeps.
+	// Whether the last attempt printed more than status.outputTail keeps.
 	// +optional
 	OutputTruncated bool `json:"outputTruncated,omitempty"`
 
-	// outputComplete reports whether outputTail has the end of what the last attempt printed. False: the
-	// runtime of the node lost the end, so outputTail ends earlier. Not set: it is not known, because no
-	// output is kept, or the guard did not report it, or its report cannot be compared with the log.
+	// Whether status.outputTail has the end of what the last attempt printed. False: the runtime of the node lost the
+	// end. Not set: it is not known, because no output is kept, or the guard did not report it, or its report cannot
+	// be compared with the log.
 	// +optional
 	OutputComplete *bool `json:"outputComplete,omitempty"`
 
-	// attempts in their order, the last one last.
+	// Pods that run or ran the command, the last one last.
 	// +optional
 	// +listType=map
 	// +listMapKey=number
 	// +kubebuilder:validation:MaxItems=11
 	Attempts []Attempt `json:"attempts"`
 
-	// conditions: Complete, Failed, Progressing, Degraded, Reconciling, Stalled, Suspended, HostResolved, NodeReachable.
+	// State of the object, with reasons: Complete, Failed, Progressing, Degraded, Reconciling, Stalled, Suspended,
+	// HostResolved, NodeReachable.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -33,7 +33,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="...",message="/bin/sh, which reads a command without args, drops variables whose names have"
 // +kubebuilder:validation:XValidation:rule="...",message="more than letters, digits and _: rename them, or give args"
 type ActivitySpec struct {
-	// command is a shell line, run by the image's /bin/sh. With args it is the
+	// Shell line that the image's /bin/sh runs, such as echo hello > /workspace/greeting. With spec.args it is the
 	// program alone, found through PATH, and no shell reads it.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32768
@@ -41,7 +41,7 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Command string `json:"command"`
 
-	// args of command, passed as they stand. The image needs no shell then.
+	// Arguments of spec.command, passed as they are. The image needs no shell then. At most 64. Default: none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -51,7 +51,7 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments"
 	Args []string `json:"args,omitempty"`
 
-	// image that the command is run in. Default: the operator's, resolved once and then kept.
+	// Container image that the command runs in. Default: the operator's choice, made once and then kept.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -59,8 +59,7 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Image string `json:"image,omitempty"`
 
-	// host is the exact name of the node to run on. Its taints and capacity still
-	// count. Default: any node.
+	// Exact name of the node to run on. Its taints and capacity still count. Default: any node.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -68,11 +67,9 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Host string `json:"host,omitempty"`
 
-	// execuser that the command runs as: a uid (its gid is the same number),
-	// uid:gid, nobody (65534:65534), or root, which needs security: Baseline. Any other
-	// name is a key of ConfigMap activity-users of the namespace, whose value is the uid
-	// or uid:gid; it is looked up once, before the first attempt.
-	// Default: 65532 under Restricted, the image's user under Baseline.
+	// User that the command runs as: a uid, uid:gid, nobody (65534:65534), or root (with spec.security Baseline). Any
+	// other name is looked up in the ConfigMap activity-users of the namespace. Default: 65532 with Restricted, the
+	// image's user with Baseline.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
@@ -82,17 +79,16 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="User",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ExecUser string `json:"execuser,omitempty"`
 
-	// execcwd is the absolute path of the directory that the command starts in.
-	// Default: the image's.
+	// Absolute path of the directory that the command starts in. It is made if the image lacks it. Default: the
+	// workspace if there is one, else the image's.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/[^\x00]*$`
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Directory",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ExecCwd string `json:"execcwd,omitempty"`
 
-	// envs of the command, each NAME=value, split at the first "=". Values are
-	// taken as they stand. A name may occur once. Without args, a NAME has only letters,
-	// digits and _, as /bin/sh drops others.
+	// Environment variables of the command, each NAME=value; the value is used as it is. A name may occur once.
+	// Without spec.args it has only letters, digits and _, as /bin/sh drops others. At most 64.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -103,7 +99,8 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment"
 	Envs []string `json:"envs,omitempty"`
 
-	// envFrom takes variables over from ConfigMaps and Secrets of the namespace. envs win.
+	// ConfigMaps and Secrets of the same namespace whose keys all become environment variables. Those of spec.envs
+	// take precedence. At most 16.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:default={}
@@ -118,23 +115,22 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment From"
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
-	// workspace is a volume for the command to work in. It starts there unless execcwd
-	// says otherwise. Empty: none.
+	// Volume for the command to work in. It starts there unless spec.execcwd says otherwise. Default: none.
 	// +optional
 	// +kubebuilder:default={}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Workspace Workspace `json:"workspace,omitzero"`
 
-	// resources of the command. A change holds from the next attempt on. Default: requests of 10m CPU and 16Mi; limits of 1 CPU
-	// and 512Mi where a quota of the namespace asks for limits, and none elsewhere.
+	// CPU and memory of the command, as requests and limits. A change applies from the next attempt on. Default:
+	// requests of 10m CPU and 16Mi memory; limits of 1 CPU and 512Mi where a quota of the namespace asks for limits,
+	// else none.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
-	// timeout of each attempt in hours, minutes and seconds, as 1h30m; from 1s to
-	// 8760h. It counts from the moment the node takes the pod on, and holds while
-	// the operator is down. An attempt that timed out is followed by another only if
-	// retryPolicy.causes has TimedOut. Default: none.
+	// Longest time that an attempt may take, such as 1h30m; from 1s to 8760h. It counts from when the node accepts the
+	// pod, also while the operator is down. Another attempt follows only if spec.retryPolicy.causes has TimedOut.
+	// Default: none.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -144,10 +140,9 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// startDeadline is how long after the creation of the object the command may
-	// start, in hours, minutes and seconds; from 1s to 8760h. It counts on while
-	// the run is suspended. Once it has passed, a command that never started does
-	// not start any more, and is Failed. It can be changed until then. Default: none.
+	// How long after the object's creation the command may start, such as 1h30m; from 1s to 8760h. It also counts
+	// while the run is suspended. A command that has not started by then is Failed. It can be changed until then.
+	// Default: none.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -158,9 +153,8 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	StartDeadline *metav1.Duration `json:"startDeadline,omitempty"`
 
-	// retries is how often a failed attempt is followed by another. An attempt
-	// that was cancelled or lost is not, and one that timed out only if
-	// retryPolicy says so. Default 0.
+	// How often a failed attempt is followed by another, from 0 to 10. One that was cancelled or lost never is, and
+	// one that timed out only if spec.retryPolicy.causes has TimedOut. Default: 0.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
@@ -168,42 +162,39 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Retries int32 `json:"retries"`
 
-	// retryPolicy says which attempts are followed by another, and when. An empty
-	// one: every failed one, at once.
+	// Which attempts are followed by another, and when. Default: every failed one, at once.
 	// +optional
 	// +kubebuilder:default={}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Retry Policy"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	RetryPolicy RetryPolicy `json:"retryPolicy,omitzero"`
 
-	// suspend holds back what has not started, the first attempt or the next one.
-	// An attempt that has started continues. It can be taken back.
+	// Holds back what has not started: the first attempt, or the next one. An attempt that has started continues. It
+	// can be undone. Default: false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Suspend bool `json:"suspend,omitempty"`
 
-	// cancel ends the run: the command gets SIGTERM, and SIGKILL after
-	// terminationGracePeriodSeconds. It cannot be taken back.
+	// Ends the run: the command gets SIGTERM, and SIGKILL after spec.terminationGracePeriodSeconds. It cannot be
+	// undone. Default: false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Cancel bool `json:"cancel,omitempty"`
 
-	// ttlSecondsAfterFinished is how long the finished Activity is kept before it
-	// is deleted, from when its end was noted. Default: for ever.
+	// Seconds that the finished Activity is kept before it is deleted, from when its end was noted. Default: for ever.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Seconds Kept When Finished"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 
-	// output of the command that is kept in the status.
+	// How much of what the command prints is kept in the status.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Output *Output `json:"output,omitempty"`
 
-	// security level that the pod is made to meet. Restricted runs as a user who
-	// is not root, with a read-only root file system and an empty, writable /tmp.
-	// Default Restricted.
+	// Pod Security level of the pod. Baseline runs any image without letting it gain privileges. Restricted also
+	// refuses root, drops all capabilities, and makes all but /tmp read-only. Default: Restricted.
 	// +optional
 	// +kubebuilder:default=Restricted
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod Security"
@@ -216,9 +207,8 @@ type ActivitySpec struct {
 
 // Output says how much of what the command prints is kept.
 type Output struct {
-	// tailBytes is how many bytes of the end of the output status.outputTail
-	// keeps, of its last 1000 lines; 0 keeps none, as output may hold secrets.
-	// Default 4096.
+	// Bytes at the end of the output that status.outputTail keeps, of its last 1000 lines; from 0 to 32768. 0 keeps
+	// none, as output may hold secrets. Default: 4096.
 	// +optional
 	// +kubebuilder:default=4096
 	// +kubebuilder:validation:Minimum=0
@@ -246,7 +236,9 @@ type Activity struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Desired state, which users write.
 	Spec ActivitySpec `json:"spec"`
+	// Observed state, which only the operator writes.
 	// +optional
 	// +kubebuilder:default={observedGeneration:-1}
 	Status ActivityStatus `json:"status,omitempty"`
