@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -37,7 +36,7 @@ func main() {
 }
 
 func run(folder string, in io.Reader, out io.Writer) error {
-	crds, err := readCRDs(folder)
+	crds, err := releases.ReadCRDs(folder)
 	if err != nil {
 		return err
 	}
@@ -68,23 +67,6 @@ func run(folder string, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("%d ClusterServiceVersions were read, not one", completed)
 	}
 	return nil
-}
-
-// readCRDs reads the CRDs in a folder, by name.
-func readCRDs(folder string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
-	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	crds := map[string]*apiextensionsv1.CustomResourceDefinition{}
-	for _, file := range files {
-		crd, err := releases.ReadCRD(file)
-		if err != nil {
-			return nil, err
-		}
-		crds[crd.Name] = crd
-	}
-	return crds, nil
 }
 
 // completeCSV returns the ClusterServiceVersion with the descriptors of each kind completed. All else is as it was.

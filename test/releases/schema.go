@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -36,6 +37,25 @@ func ReadCRD(file string) (*apiextensionsv1.CustomResourceDefinition, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return &crd, nil
+}
+
+// ReadCRDs reads the CustomResourceDefinitions among the manifests in a folder, by name.
+func ReadCRDs(folder string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	crds := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, file := range files {
+		crd, err := ReadCRD(file)
+		if err != nil {
+			return nil, err
+		}
+		if crd.Kind == "CustomResourceDefinition" {
+			crds[crd.Name] = crd
+		}
+	}
+	return crds, nil
 }
 
 // SchemaOf a version that the CRD serves.
