@@ -1,8 +1,8 @@
 # Mainstay Operator. `make help` lists the targets.
 
 VERSION  ?= 0.2.0
-# The release that VERSION replaces. Its bundle is kept under test/olm.
-PREVIOUS ?= 0.2.0-rc.1
+# The published release that VERSION replaces, whose bundle is kept under test/olm. None: 0.2.0 is the first that is published.
+PREVIOUS ?=
 IMG      ?= ghcr.io/mainstay-operator/mainstay-operator:v$(VERSION)
 
 # The redirection has make ask a shell: older makes take `command` for a program.
@@ -207,6 +207,11 @@ docker-build: ## Build the image with a container engine.
 KINDS := $(patsubst %/release_test.go,./%,$(wildcard controllers/*/release_test.go controllers/*/internal/children/release_test.go))
 OLM := $(addprefix $(BIN)/,olm catalog copy-content cpb opm grpc-health-probe)
 
+# OLM's names of channels are candidate, fast and stable. test/olm compares the channel with the CSV's maturity.
+CHANNEL := candidate
+# The annotation that names the first version of OpenShift with the CSV's minKubeVersion. test/olm compares both.
+OPENSHIFT := com.redhat.openshift.versions v4.18
+
 # The part of the bundle that differs from release to release.
 define release
 # Written by `make bundle`.
@@ -229,7 +234,10 @@ bundle: manifests $(BIN)/kustomize $(BIN)/operator-sdk ## Generate and validate 
 	sed -i -e 's/^version: .*/version: $(VERSION)/' -e 's/^appVersion: .*/appVersion: v$(VERSION)/' config/helm/Chart.yaml
 	operator-sdk generate kustomize manifests -q --apis-dir api --interactive=false
 	rm -rf bundle/*
-	kustomize build config/manifests | operator-sdk generate bundle -q --overwrite --version $(VERSION) --channels=stable --default-channel=stable
+	kustomize build config/manifests | go run ./hack/descriptors config/crd/bases | \
+	  operator-sdk generate bundle -q --overwrite --version $(VERSION) --channels=$(CHANNEL) --default-channel=$(CHANNEL)
+	@printf '\n  # The catalogs of OpenShift that offer it.\n  %s: %s\n' $(OPENSHIFT) >>bundle/metadata/annotations.yaml
+	sed -i '/^# Copy files/i # The catalogs of OpenShift that offer it.\nLABEL $(firstword $(OPENSHIFT))=$(lastword $(OPENSHIFT))\n' bundle.Dockerfile
 	@# A bundle that is otherwise the same keeps its date.
 	@if git diff --quiet -I'^    createdAt: ' -- bundle; then git checkout -q -- bundle; fi
 	operator-sdk bundle validate ./bundle --select-optional suite=operatorframework --optional-values=k8s-version=1.37 -o json-alpha1 | \
@@ -272,7 +280,7 @@ helm-e2e: cluster-up $(BIN)/helm ## Install, upgrade and remove the operator by 
 ##@ Release
 DIST := $(CURDIR)/dist
 
-.PHONY: version release release-check release-push vulncheck
+.PHONY: version release release-check release-push submission vulncheck
 version: ## Print VERSION.
 	@echo $(VERSION)
 
@@ -286,6 +294,9 @@ release-check: ## Compare the checksums, images and digests in dist/.
 
 release-push: ## Push the images and the chart in dist/ by digest, and then tag them (REGISTRY=host of another registry).
 	@go run -C hack/release . push --registry "$(REGISTRY)" $(foreach i,mainstay-operator mainstay-operator-bundle mainstay-operator-catalog,$(DIST)/$(i)-v$(VERSION).tar) $(DIST)/mainstay-operator-$(VERSION).tgz
+
+submission: bundle ## Write what is submitted to the repositories of community operators into dist/submission.
+	go run ./hack/submission bundle $(DIST)/submission
 
 # The database of known vulnerabilities is a Go module, too. Programs with their symbols are searched in seconds, the source of all that
 # they import in many minutes.

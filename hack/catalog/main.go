@@ -1,4 +1,4 @@
-// Command catalog writes the file-based catalog of all releases: those that are
+// Command catalog writes the file-based catalog of all published releases: those that are
 // kept under test/olm, whose images are where releases are published, and the newest,
 // with the folder of its bundle and the name of that bundle's image.
 package main
@@ -34,7 +34,10 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	bundles[len(bundles)-1] = newest
+	if bundles, err = olm.Published(bundles[:len(bundles)-1]...); err != nil {
+		return err
+	}
+	bundles = append(bundles, newest)
 	csvs, err := olm.CSVs(bundles...)
 	if err != nil {
 		return err

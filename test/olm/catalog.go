@@ -8,6 +8,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/manifests"
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"golang.org/x/mod/semver"
 	"sigs.k8s.io/yaml"
 )
 
@@ -15,7 +16,9 @@ const (
 	// Package is the operator's name in catalogs.
 	Package = "mainstay-operator"
 	// Channel that users follow.
-	Channel = "stable"
+	Channel = "candidate"
+	// First is the first version that is published. It replaces none, for those before it are in no catalog of users.
+	First = "0.2.0"
 
 	annotationSkipRange = "olm.skipRange"
 )
@@ -27,8 +30,23 @@ type entry struct {
 	SkipRange string `json:"skipRange,omitempty"`
 }
 
-// Catalog writes a file-based catalog of bundles into a folder, the oldest first,
-// with the edges that their CSVs declare, and has opm judge it.
+// Published are those of the bundles that users get: First and what came after it.
+func Published(bundles ...string) ([]string, error) {
+	csvs, err := CSVs(bundles...)
+	if err != nil {
+		return nil, err
+	}
+	var published []string
+	for i, csv := range csvs {
+		if semver.Compare("v"+csv.Spec.Version.String(), "v"+First) >= 0 {
+			published = append(published, bundles[i])
+		}
+	}
+	return published, nil
+}
+
+// Catalog writes a file-based catalog of bundles into a folder, the oldest first, with the edges that their CSVs declare, and has opm
+// judge it. After releases that were not published, First replaces the last of them: upgrades from those are tested.
 func Catalog(folder string, bundles ...string) error {
 	csvs, err := CSVs(bundles...)
 	if err != nil {
@@ -36,8 +54,12 @@ func Catalog(folder string, bundles ...string) error {
 	}
 	newest := csvs[len(csvs)-1]
 	entries := make([]entry, 0, len(csvs))
-	for _, csv := range csvs {
-		entries = append(entries, entry{csv.Name, csv.Spec.Replaces, csv.Annotations[annotationSkipRange]})
+	for i, csv := range csvs {
+		replaces := csv.Spec.Replaces
+		if i > 0 && isFirst(csv) {
+			replaces = csvs[i-1].Name
+		}
+		entries = append(entries, entry{csv.Name, replaces, csv.Annotations[annotationSkipRange]})
 	}
 	index := map[string]any{"schema": "olm.package", "name": Package, "defaultChannel": Channel, "description": newest.Spec.Description}
 	for _, icon := range newest.Spec.Icon {
@@ -73,12 +95,17 @@ func CheckCatalog(bundles ...string) error {
 	return Catalog(folder, bundles...)
 }
 
-// edges of an unbroken chain: each release replaces the one before it, and the
-// first none, as no catalog could say what that was.
+func isFirst(csv *operators.ClusterServiceVersion) bool { return csv.Spec.Version.String() == First }
+
+// edges of an unbroken chain: each release replaces the one before it, and the first one that is published none, nor does the oldest of
+// the catalog.
 func edges(csvs []*operators.ClusterServiceVersion) error {
 	var faults []error
 	before := ""
 	for _, csv := range csvs {
+		if isFirst(csv) {
+			before = ""
+		}
 		if csv.Spec.Replaces != before {
 			faults = append(faults, fmt.Errorf("%s replaces %q, not %q", csv.Name, csv.Spec.Replaces, before))
 		}

@@ -1,6 +1,7 @@
 package olm
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -43,7 +44,10 @@ func next(ctx context.Context, r olm.Release, manager string) olm.Release {
 	Expect(err).NotTo(HaveOccurred())
 	from, err := version.ParseSemantic(strings.TrimPrefix(r.Name, olm.Package+"."))
 	Expect(err).NotTo(HaveOccurred())
-	text := strings.ReplaceAll(string(content), r.Replaces, "REPLACED")
+	text := strings.ReplaceAll(string(content), cmp.Or(r.Replaces, "REPLACED"), "REPLACED")
+	if r.Replaces == "" {
+		text = strings.Replace(text, "\nspec:\n", "\nspec:\n  replaces: REPLACED\n", 1)
+	}
 	text = strings.NewReplacer("REPLACED", r.Name, from.String(), from.WithMinor(from.Minor()+1).String()).Replace(text)
 	Expect(os.WriteFile(files[0], []byte(text), 0o600)).To(Succeed())
 	after, err := olm.ReleaseOf(folder)
