@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/mod/semver"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
@@ -180,6 +181,38 @@ func TestAWrongEdgeIsFound(t *testing.T) {
 	finds(t, "the catalog", CheckCatalog(with("mainstay-operator.v9.9.9")...), "stranded bundles")
 	// opm takes this one for pruned.
 	finds(t, "the catalog", CheckCatalog(next("mainstay-operator.v0.0.9")), `replaces "mainstay-operator.v0.0.9", not ""`)
+}
+
+// The first release that is published replaces none, and its users' catalog has none before it. Tests upgrade to it from those.
+func TestTheFirstPublishedReleaseReplacesNone(t *testing.T) {
+	first := func(replaces string) string {
+		return planted(t, csvFile, func(csv map[string]any) {
+			at(t, csv, "metadata")["name"] = "mainstay-operator.v" + First
+			at(t, csv, "spec")["version"] = First
+			if delete(at(t, csv, "spec"), "replaces"); replaces != "" {
+				at(t, csv, "spec")["replaces"] = replaces
+			}
+		})
+	}
+	candidates := slices.DeleteFunc(kept(t), func(bundle string) bool {
+		return semver.Compare(filepath.Base(filepath.Dir(bundle)), "v"+First) >= 0
+	})
+	before := csvOf(t, candidates[len(candidates)-1]).Name
+	published := first("")
+	folder := t.TempDir()
+	if err := Catalog(folder, append(slices.Clone(candidates), published)...); err != nil {
+		t.Error(err)
+	}
+	if channel, err := os.ReadFile(filepath.Join(folder, "channel.yaml")); err != nil || !strings.Contains(string(channel), "replaces: "+before+"\n") {
+		t.Errorf("the catalog of tests has no edge from %s: %v\n%s", before, err, channel)
+	}
+	finds(t, "the catalog", CheckCatalog(append(slices.Clone(candidates), first(before))...), `replaces "`+before+`", not ""`)
+	if users, err := Published(append(candidates, published)...); err != nil || !slices.Equal(users, []string{published}) {
+		t.Errorf("users get %v: %v", users, err)
+	}
+	if err := CheckCatalog(published); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestACRDThatBreaksStoredObjectsIsFound(t *testing.T) {
