@@ -92,11 +92,11 @@ func below(p part) []part {
 		if strings.Contains(p.path, "[") {
 			return nil
 		}
-		one := part{p.path + "[0]", p.names, element}
-		if console.IsObject(element) && capabilityOf(one.path, element) == "" {
-			return below(one)
+		first := part{p.path + "[0]", p.names, element}
+		if console.IsObject(element) && capabilityOf(first.path, element) == "" {
+			return below(first)
 		}
-		return []part{one}
+		return []part{first}
 	}
 	var fields []part
 	for _, name := range slices.Sorted(maps.Keys(p.schema.Properties)) {

@@ -26,10 +26,10 @@ type feature struct {
 // features are all that a bundle must claim or deny. What is claimed is proven: a test that shows it is its reason.
 var features = map[string]feature{
 	"disconnected": {false, "the tree's bundle names images by tag, and a mirror of OpenShift serves digests alone"},
-	"fips-compliant": {false, "the programs are built with Go's own cryptography, without a validated module, and so are the images of Redis, " +
-		"etcd and memcached, which others build"},
+	"fips-compliant": {false, "the programs are built with Go's own cryptography, without a validated module, and others build the images " +
+		"of Redis, etcd and memcached"},
 	"proxy-aware": {false, "the pods of backups connect to their store directly, and get no HTTPS_PROXY from the manager"},
-	"tls-profiles": {false, "servers of ours ask for TLS 1.2 or newer, whatever the cluster's APIServer object says, and the servers of objects " +
+	"tls-profiles": {false, "servers of ours ask for TLS 1.2 or newer, whatever the cluster's APIServer object says, and those of objects " +
 		"for what their images do"},
 	"token-auth-aws":   {false, "the store of a backup is opened with the keys in a Secret, never with a token of AWS STS"},
 	"token-auth-azure": {false, "no call goes to Azure"},

@@ -9,23 +9,23 @@ import (
 )
 
 // version of the ClusterServiceVersion.
-func (b submitted) version() string { return textAt(b.csv, "spec.version") }
+func (s submitted) version() string { return textAt(s.csv, "spec.version") }
 
-func (b submitted) csvName() string { return textAt(b.csv, "metadata.name") }
+func (s submitted) csvName() string { return textAt(s.csv, "metadata.name") }
 
 // operator is the name of the operator in that of the ClusterServiceVersion.
-func (b submitted) operator() string {
-	name, _, _ := strings.Cut(b.csvName(), ".")
+func (s submitted) operator() string {
+	name, _, _ := strings.Cut(s.csvName(), ".")
 	return name
 }
 
 // packageName is the operator's name in the annotations.
-func (b submitted) packageName() string { return textAt(b.annotations, bundlePackage) }
+func (s submitted) packageName() string { return textAt(s.annotations, bundlePackage) }
 
 // channels of the bundle with its default one, each once.
-func (b submitted) channels() []string {
+func (s submitted) channels() []string {
 	all := map[string]bool{}
-	for channel := range strings.SplitSeq(textAt(b.annotations, bundleChannels)+","+textAt(b.annotations, bundleDefault), ",") {
+	for channel := range strings.SplitSeq(textAt(s.annotations, bundleChannels)+","+textAt(s.annotations, bundleDefault), ",") {
 		if channel = strings.TrimSpace(channel); channel != "" {
 			all[channel] = true
 		}
@@ -34,9 +34,9 @@ func (b submitted) channels() []string {
 }
 
 // replaced are the names of the ClusterServiceVersions that it replaces or skips.
-func (b submitted) replaced() []string {
-	names := texts(lookUp(b.csv, "spec.skips"))
-	if replaces := textAt(b.csv, "spec.replaces"); replaces != "" {
+func (s submitted) replaced() []string {
+	names := texts(lookUp(s.csv, "spec.skips"))
+	if replaces := textAt(s.csv, "spec.replaces"); replaces != "" {
 		names = append(names, replaces)
 	}
 	return names

@@ -203,8 +203,12 @@ func TestTheFirstPublishedReleaseReplacesNone(t *testing.T) {
 	if err := Catalog(folder, append(slices.Clone(candidates), published)...); err != nil {
 		t.Error(err)
 	}
-	if channel, err := os.ReadFile(filepath.Join(folder, "channel.yaml")); err != nil || !strings.Contains(string(channel), "replaces: "+before+"\n") {
-		t.Errorf("the catalog of tests has no edge from %s: %v\n%s", before, err, channel)
+	channel, err := os.ReadFile(filepath.Join(folder, "channel.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(channel), "replaces: "+before+"\n") {
+		t.Errorf("the catalog of tests has no edge from %s:\n%s", before, channel)
 	}
 	finds(t, "the catalog", CheckCatalog(append(slices.Clone(candidates), first(before))...), `replaces "`+before+`", not ""`)
 	if users, err := Published(append(candidates, published)...); err != nil || !slices.Equal(users, []string{published}) {
