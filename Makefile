@@ -242,6 +242,7 @@ bundle: manifests $(BIN)/kustomize $(BIN)/operator-sdk ## Generate and validate 
 	@if git diff --quiet -I'^    createdAt: ' -- bundle; then git checkout -q -- bundle; fi
 	operator-sdk bundle validate ./bundle --select-optional suite=operatorframework --optional-values=k8s-version=1.37 -o json-alpha1 | \
 	  tee /dev/stderr | grep -q '"outputs": null'
+	go run ./hack/installer bundle config/olmv1/roles.yaml
 
 bundle-check: $(BIN)/operator-sdk $(BIN)/crdify $(BIN)/opm $(BIN)/kustomize ## Check bundle and catalog as OLM would, and the upgrade from the last release.
 	go test ./test/olm -v -count=1
