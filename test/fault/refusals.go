@@ -29,6 +29,12 @@ var moods = []int32{
 // RefuseWrites has the API server refuse most of one user's writes in one namespace, by
 // a webhook at an address that the API server reaches.
 func RefuseWrites(ctx context.Context, c client.Client, address, user, namespace string) (undo func() error, err error) {
+	return reviewWrites(ctx, c, address, webhook("request.userInfo.username == '"+user+"'", namespace), moody())
+}
+
+// reviewWrites has the API server ask a handler about writes, as the webhook says, at an address that the API server reaches.
+func reviewWrites(ctx context.Context, c client.Client, address string, hook *admissionregistrationv1.ValidatingWebhookConfiguration,
+	answers http.Handler) (undo func() error, err error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
 	if err != nil {
 		return nil, err
@@ -39,11 +45,11 @@ func RefuseWrites(ctx context.Context, c client.Client, address, user, namespace
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	server := httptest.NewUnstartedServer(moody())
+	server := httptest.NewUnstartedServer(answers)
 	_ = server.Listener.Close()
 	server.Listener, server.TLS = listener, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	server.StartTLS()
-	hook := webhook(server.URL, issuer.PEM(), user, namespace)
+	hook.Webhooks[0].ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: ptr.To(server.URL), CABundle: issuer.PEM()}
 	if err := c.Create(ctx, hook); err != nil {
 		server.Close()
 		return nil, err
@@ -54,15 +60,14 @@ func RefuseWrites(ctx context.Context, c client.Client, address, user, namespace
 	}, nil
 }
 
-func webhook(url string, authorities []byte, user, namespace string) *admissionregistrationv1.ValidatingWebhookConfiguration {
+// webhook for the writes in a namespace that a CEL expression is true of.
+func webhook(expression, namespace string) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "mainstay-fault-"},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name:              "refuse.mainstay-fault.test",
-			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: ptr.To(url), CABundle: authorities},
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace}},
-			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "user",
-				Expression: "request.userInfo.username == '" + user + "'"}},
+			Name:                    "refuse.mainstay-fault.test",
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace}},
+			MatchConditions:         []admissionregistrationv1.MatchCondition{{Name: "writes", Expression: expression}},
 			FailurePolicy:           ptr.To(admissionregistrationv1.Ignore), // of a test that was killed
 			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
 			TimeoutSeconds:          ptr.To[int32](1),
@@ -81,13 +86,18 @@ func webhook(url string, authorities []byte, user, namespace string) *admissionr
 // moody answers one review after the other as the moods have it.
 func moody() http.Handler {
 	var asked atomic.Int64
+	return reviews(func(*admissionv1.AdmissionRequest) int32 { return moods[int(asked.Add(1)-1)%len(moods)] })
+}
+
+// reviews answers each review with the code that is given for its request.
+func reviews(code func(*admissionv1.AdmissionRequest) int32) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review admissionv1.AdmissionReview
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Request == nil {
 			http.Error(w, "no review", http.StatusBadRequest)
 			return
 		}
-		code := moods[int(asked.Add(1)-1)%len(moods)]
+		code := code(review.Request)
 		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: code == http.StatusOK}
 		if !review.Response.Allowed {
 			review.Response.Result = &metav1.Status{Code: code, Reason: reasons[code], Message: "injected: " + http.StatusText(int(code))}
