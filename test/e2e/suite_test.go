@@ -41,6 +41,8 @@ const (
 	away = "away"
 	// long labels specs that run when LONG is set: each takes minutes, and keeps a process from the others.
 	long = "long"
+	// upgrade labels specs that replace the managers of the last release by those that are deployed.
+	upgrade = "upgrade"
 	// longest marks specs to start with: a long one that starts last would be waited for.
 	longest = SpecPriority(1)
 	// eventuallyTimeout is how long a change may take to come about, images at hand, while other
