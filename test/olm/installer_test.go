@@ -204,6 +204,10 @@ func TestOLMv1AcceptsTheClusterExtension(t *testing.T) {
 	if extension.GetName() != Package { // the installer's right to its finalizers has this name
 		t.Errorf("its name is %s", extension.GetName())
 	}
+	if channels, _, err := unstructured.NestedStringSlice(extension.Object, "spec", "source", "catalog", "channels"); err != nil ||
+		!slices.Equal(channels, []string{Channel}) {
+		t.Errorf("it follows %v (%v), and releases are in %s", channels, err, Channel)
+	}
 	watching := extension.DeepCopy()
 	if err := unstructured.SetNestedMap(watching.Object, map[string]any{"configType": "Inline",
 		"inline": map[string]any{"watchNamespace": "shop"}}, "spec", "config"); err != nil {
