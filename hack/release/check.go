@@ -211,7 +211,7 @@ func checkReferences(folder string, own map[string]v1.ImageIndex, digests map[st
 			return err
 		}
 		for _, f := range files {
-			if strings.HasSuffix(f.name, ".clusterserviceversion.yaml") || f.name == catalogFolder+"/mainstay-operator/catalog.yaml" {
+			if strings.HasSuffix(f.name, csvSuffix) || f.name == catalogFolder+"/mainstay-operator/catalog.yaml" {
 				texts[name+", "+f.name] = string(f.content)
 			}
 		}

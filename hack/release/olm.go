@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -15,19 +18,18 @@ type pinnedBundle struct {
 	index v1.ImageIndex
 }
 
-// bundleImage names the operator's image by digest wherever the ClusterServiceVersion names it.
+// bundleImage has the bundle as it is released: see releasedCSV.
 func bundleImage(a about, described scratch.Image, operator string) (pinnedBundle, error) {
-	files, named := make([]scratch.File, 0, len(described.Files)), 0
-	for _, f := range described.Files {
-		if text, err := pin(string(f.Content), a.operator(), operator); err == nil {
-			f.Content = []byte(text)
-			named++
-		}
-		files = append(files, f)
+	files := slices.Clone(described.Files)
+	i := slices.IndexFunc(files, func(f scratch.File) bool { return strings.HasSuffix(f.Name, csvSuffix) })
+	if i < 0 {
+		return pinnedBundle{}, fmt.Errorf("the bundle has no file *%s: make bundle writes it", csvSuffix)
 	}
-	if named == 0 {
-		return pinnedBundle{}, fmt.Errorf("the bundle does not name %s: make bundle writes it", a.operator())
+	csv, err := releasedCSV(a, string(files[i].Content), operator)
+	if err != nil {
+		return pinnedBundle{}, fmt.Errorf("the bundle's %s: %w", files[i].Name, err)
 	}
+	files[i].Content = []byte(csv)
 	layer, err := layerOf(filesOf(files))
 	if err != nil {
 		return pinnedBundle{}, err
@@ -35,6 +37,25 @@ func bundleImage(a about, described scratch.Image, operator string) (pinnedBundl
 	index, err := indexOf(a, recipe{title: "Bundle of the Mainstay Operator", description: "What Operator Lifecycle Manager installs",
 		config: v1.Config{Labels: described.Labels}, layers: everywhere(layer)})
 	return pinnedBundle{files, index}, err
+}
+
+// csvSuffix ends the name of the file that has the ClusterServiceVersion of a bundle.
+const csvSuffix = ".clusterserviceversion.yaml"
+
+// createdAt matches the date of a bundle, which make bundle writes.
+var createdAt = regexp.MustCompile(`(?m)^( +createdAt: ).*$`)
+
+// releasedCSV has the date of the commit, not that of the last `make bundle`, so that the same commit gives the same bytes. It names the
+// operator's image by digest.
+func releasedCSV(a about, csv, operator string) (string, error) {
+	csv, err := pin(csv, a.operator(), operator)
+	if err != nil {
+		return "", fmt.Errorf("%w: make bundle writes it", err)
+	}
+	if found := createdAt.FindAllString(csv, -1); len(found) != 1 {
+		return "", fmt.Errorf("it must have one line createdAt, and has %q: make bundle writes it", found)
+	}
+	return createdAt.ReplaceAllString(csv, `${1}"`+a.created.Format(time.RFC3339)+`"`), nil
 }
 
 // catalogFolder is where catalogs have their content.

@@ -44,6 +44,7 @@ spec:
 	testCSV = `metadata:
   annotations:
     containerImage: registry.example.com/a/operator:v1.2.3
+    createdAt: "2026-11-28T17:33:25Z"
 spec:
   relatedImages:
   - image: registry.example.com/a/operator:v1.2.3
