@@ -281,9 +281,12 @@ helm-e2e: cluster-up $(BIN)/helm ## Install, upgrade and remove the operator by 
 ##@ Release
 DIST := $(CURDIR)/dist
 
-.PHONY: version release release-check release-push submission vulncheck
+.PHONY: version digests release release-check release-push submission vulncheck
 version: ## Print VERSION.
 	@echo $(VERSION)
+
+digests: ## Write the digests of the images that objects run by default into hack/release/operands.yaml (REGISTRY=host that has copies).
+	go run -C hack/release . digests --registry "$(REGISTRY)" $(CURDIR)/hack/release/operands.yaml
 
 release: bundle $(BIN)/kustomize $(BIN)/opm ## Make VERSION's images, manifests, Helm chart, catalog, SBOMs and checksums in dist/ (OPERANDS=registry).
 	go run -C hack/release . build --output $(DIST) --image $(IMG) --version $(VERSION) --operands "$(OPERANDS)" \

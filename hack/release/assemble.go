@@ -21,8 +21,10 @@ type material struct {
 	chart     []scratch.File // of Helm
 	// catalog makes the content of a catalog whose newest bundle is this one, in the image of this name.
 	catalog func(bundle []scratch.File, image string) (string, error)
-	// operands returns the images that the archive for clusters without a network has in addition.
-	operands func(images []string) ([]archivedImage, error)
+	// operands are named by their digests where these are known.
+	operands operandList
+	// fetch returns the images that the archive for clusters without a network has in addition.
+	fetch func(images []string) ([]archivedImage, error)
 }
 
 // releaseImage is an image of the release.
@@ -38,10 +40,10 @@ func (r releaseImage) pinned() (string, error) {
 	return r.name + "@" + digest.String(), err
 }
 
-// byDigest is the name without tag, as tools that copy images need it.
+// byDigest is the name without tag.
 func (r releaseImage) byDigest() (string, error) {
-	digest, err := r.index.Digest()
-	return r.name[:strings.LastIndex(r.name, ":")] + "@" + digest.String(), err
+	pinned, err := r.pinned()
+	return forCopies(pinned), err
 }
 
 // assemble writes a release, without its sums, into an empty folder.
@@ -55,14 +57,14 @@ func assemble(folder string, a about, from material) error {
 	if err != nil {
 		return err
 	}
-	manifests, err := pin(from.manifests, a.operator(), pinned)
+	manifests, err := pinManifests(a, from, pinned)
 	if err != nil {
 		return fmt.Errorf("the manifests: %w", err)
 	}
-	if err := writeChart(folder, a, from.chart, operator); err != nil {
+	if err := writeChart(folder, a, from, operator); err != nil {
 		return err
 	}
-	bundled, err := bundleImage(a, from.bundle, pinned)
+	bundled, err := bundleImage(a, from, pinned)
 	if err != nil {
 		return err
 	}
@@ -78,16 +80,29 @@ func assemble(folder string, a about, from material) error {
 	if err := writeImages(folder, a, images); err != nil {
 		return err
 	}
-	return writeOffline(folder, a, images, manifests, from.operands)
+	return writeOffline(folder, a, images, manifests, from.fetch)
+}
+
+// pinManifests returns the manifests with each image by its digest, where that is known.
+func pinManifests(a about, from material, operator string) (string, error) {
+	named, err := operands(from.manifests)
+	if err != nil {
+		return "", err
+	}
+	if err := from.operands.covers(named); err != nil {
+		return "", err
+	}
+	manifests, err := pin(from.manifests, a.operator(), operator)
+	return from.operands.pin(manifests), err
 }
 
 // writeChart writes what Helm installs.
-func writeChart(folder string, a about, files []scratch.File, operator v1.ImageIndex) error {
+func writeChart(folder string, a about, from material, operator v1.ImageIndex) error {
 	digest, err := operator.Digest()
 	if err != nil {
 		return err
 	}
-	packed, err := packChart(a, files, digest)
+	packed, err := packChart(a, from, digest)
 	if err != nil {
 		return fmt.Errorf("the Helm chart: %w", err)
 	}
@@ -127,6 +142,15 @@ func writeImages(folder string, a about, images []releaseImage) error {
 	return nil
 }
 
+// forCopies is an image's name as tools that copy images need it: not with both tag and digest.
+func forCopies(image string) string {
+	tagged, digest, pinned := strings.Cut(image, "@")
+	if !pinned {
+		return tagged
+	}
+	return repository(tagged) + "@" + digest
+}
+
 // writeOffline writes the list of all images, and an archive for clusters without a network. An image of the release has two
 // names there, since a container runtime looks it up by its digest when a manifest has one, and by its tag otherwise.
 func writeOffline(folder string, a about, images []releaseImage, manifests string, fetch func([]string) ([]archivedImage, error)) error {
@@ -144,7 +168,9 @@ func writeOffline(folder string, a about, images []releaseImage, manifests strin
 	if err != nil {
 		return err
 	}
-	list = append(list, others...)
+	for _, other := range others {
+		list = append(list, forCopies(other))
+	}
 	fetched, err := fetch(others)
 	if err != nil {
 		return err

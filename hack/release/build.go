@@ -40,7 +40,7 @@ func runBuild(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	from.operands = func(images []string) ([]archivedImage, error) { return fetchOperands(ctx, *registry, images) }
+	from.fetch = func(images []string) ([]archivedImage, error) { return fetchOperands(ctx, *registry, images) }
 	if err := errors.Join(os.RemoveAll(*into), os.MkdirAll(*into, 0o755)); err != nil {
 		return err
 	}
@@ -73,8 +73,12 @@ func materialOf(ctx context.Context, root string) (material, error) {
 	if err != nil {
 		return material{}, err
 	}
+	defaults, err := readOperands(filepath.Join(root, operandsFile))
+	if err != nil {
+		return material{}, err
+	}
 	bundle, err := scratch.Read(filepath.Join(root, "bundle.Dockerfile"), root)
-	return material{binaries: binaries, manifests: manifests, chart: chart, bundle: bundle,
+	return material{binaries: binaries, manifests: manifests, chart: chart, bundle: bundle, operands: defaults,
 		catalog: func(bundle []scratch.File, image string) (string, error) {
 			return renderCatalog(ctx, root, bundle, image)
 		}}, err

@@ -13,10 +13,10 @@ import (
 // chartFolder is the folder that a packed chart has: its name.
 const chartFolder = "mainstay-operator"
 
-// packChart packs the Helm chart, with the operator's image by digest: always the same bytes, unlike `helm package`, which packs the time
+// packChart packs the Helm chart, with images by digest: always the same bytes, unlike `helm package`, which packs the time
 // as well.
-func packChart(a about, files []scratch.File, operator v1.Hash) ([]byte, error) {
-	files = slices.Clone(files)
+func packChart(a about, from material, operator v1.Hash) ([]byte, error) {
+	files := slices.Clone(from.chart)
 	for name, fields := range map[string][]field{
 		"Chart.yaml":  {{`version: `, a.version, a.version}},
 		"values.yaml": {{`  repository: `, `.*`, a.repository}, {`  digest: `, `""`, operator.String()}},
@@ -33,7 +33,7 @@ func packChart(a about, files []scratch.File, operator v1.Hash) ([]byte, error) 
 			}
 			text = line.ReplaceAllLiteralString(text, f.key+f.after)
 		}
-		files[i].Content = []byte(text)
+		files[i].Content = []byte(from.operands.pin(text))
 	}
 	return pack(filesOf(files))
 }

@@ -15,11 +15,9 @@ import (
 
 var testDigest = v1.Hash{Algorithm: "sha256", Hex: strings.Repeat("ab", 32)}
 
-func TestTheChartNamesTheOperatorByDigest(t *testing.T) {
-	packed, err := packChart(testAbout(t), testMaterial().chart, testDigest)
-	if err != nil {
-		t.Fatal(err)
-	}
+// textsOf returns the files of a packed chart by name.
+func textsOf(t *testing.T, packed []byte) map[string]string {
+	t.Helper()
 	layer, err := tarball.LayerFromOpener(opener(packed))
 	if err != nil {
 		t.Fatal(err)
@@ -28,9 +26,23 @@ func TestTheChartNamesTheOperatorByDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "image:\n  repository: registry.example.com/a/operator\n  digest: " + testDigest.String() + "\n"
-	if len(files) != 2 || files[1].name != "mainstay-operator/values.yaml" || string(files[1].content) != want {
-		t.Errorf("the chart has %+v", files)
+	texts := map[string]string{}
+	for _, f := range files {
+		texts[f.name] = string(f.content)
+	}
+	return texts
+}
+
+func TestTheChartNamesTheOperatorByDigest(t *testing.T) {
+	packed, err := packChart(testAbout(t), testMaterial(), testDigest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := textsOf(t, packed)
+	want := "image:\n  repository: registry.example.com/a/operator\n  digest: " + testDigest.String() + "\n" +
+		"relatedImages:\n  redis: docker.io/library/redis:8.0\n"
+	if len(files) != 2 || files["mainstay-operator/values.yaml"] != want {
+		t.Errorf("the chart has %q", files)
 	}
 	if values := testMaterial().chart[2]; strings.Contains(string(values.Content), "registry.example.com") {
 		t.Error("the chart of the checkout was changed")
@@ -46,7 +58,7 @@ func TestAChartThatDoesNotFitIsRefused(t *testing.T) {
 	} {
 		from := testMaterial()
 		change(&from)
-		if _, err := packChart(testAbout(t), from.chart, testDigest); err == nil {
+		if _, err := packChart(testAbout(t), from, testDigest); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -68,7 +80,7 @@ func pushAndRead(t *testing.T, image v1.Image) v1.Image {
 
 // The registry has what Helm reads: a manifest with Chart.yaml as its config and the packed chart as its only layer.
 func TestTheChartInARegistry(t *testing.T) {
-	packed, err := packChart(testAbout(t), testMaterial().chart, testDigest)
+	packed, err := packChart(testAbout(t), testMaterial(), testDigest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +120,7 @@ func TestTheChartInARegistry(t *testing.T) {
 func TestAChartThatNamesNoImageOfTheReleaseIsFound(t *testing.T) {
 	for name, change := range map[string]func(packed []byte) []byte{
 		"another digest": func([]byte) []byte {
-			packed, err := packChart(testAbout(t), testMaterial().chart, testDigest)
+			packed, err := packChart(testAbout(t), testMaterial(), testDigest)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,12 +17,14 @@ const usage = `usage: go run -C hack/release . COMMAND
                                       make a release, without its sums
   sums FOLDER                         write the sums of a release, and check it
   check FOLDER                        fail unless sums, layouts and digests of a release agree
+  digests [--registry HOST] FILE      write the digest of each operand into their file, or nothing unless all registries answer
   push [--registry HOST] FILE...      push images and charts by digest, and tag them when all are pushed; print each name and digest
 
 "go run -C" makes hack/release the working folder: paths are absolute.
 `
 
-var commands = map[string]func(context.Context, []string) error{"build": runBuild, "sums": runSums, "check": runCheck, "push": runPush}
+var commands = map[string]func(context.Context, []string) error{"build": runBuild, "sums": runSums, "check": runCheck,
+	"digests": runDigests, "push": runPush}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

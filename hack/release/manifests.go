@@ -31,7 +31,7 @@ func splitCRDs(manifests string) (crds, operator string, err error) {
 	return strings.Join(definitions, separator), strings.Join(others, separator), nil
 }
 
-// operands are the images that the operator's pods and those of its objects run, in the order of the manager's variables.
+// operands are the images that the operator's objects run by default, in the order of the manager's variables.
 func operands(manifests string) ([]string, error) {
 	type container struct {
 		Env []struct{ Name, Value string }

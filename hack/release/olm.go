@@ -19,13 +19,14 @@ type pinnedBundle struct {
 }
 
 // bundleImage has the bundle as it is released: see releasedCSV.
-func bundleImage(a about, described scratch.Image, operator string) (pinnedBundle, error) {
+func bundleImage(a about, from material, operator string) (pinnedBundle, error) {
+	described := from.bundle
 	files := slices.Clone(described.Files)
 	i := slices.IndexFunc(files, func(f scratch.File) bool { return strings.HasSuffix(f.Name, csvSuffix) })
 	if i < 0 {
 		return pinnedBundle{}, fmt.Errorf("the bundle has no file *%s: make bundle writes it", csvSuffix)
 	}
-	csv, err := releasedCSV(a, string(files[i].Content), operator)
+	csv, err := releasedCSV(a, string(files[i].Content), operator, from.operands)
 	if err != nil {
 		return pinnedBundle{}, fmt.Errorf("the bundle's %s: %w", files[i].Name, err)
 	}
@@ -46,8 +47,8 @@ const csvSuffix = ".clusterserviceversion.yaml"
 var createdAt = regexp.MustCompile(`(?m)^( +createdAt: ).*$`)
 
 // releasedCSV has the date of the commit, not that of the last `make bundle`, so that the same commit gives the same bytes. It names the
-// operator's image by digest.
-func releasedCSV(a about, csv, operator string) (string, error) {
+// operator's image, and the operands whose digests are known, by digest.
+func releasedCSV(a about, csv, operator string, operands operandList) (string, error) {
 	csv, err := pin(csv, a.operator(), operator)
 	if err != nil {
 		return "", fmt.Errorf("%w: make bundle writes it", err)
@@ -55,7 +56,8 @@ func releasedCSV(a about, csv, operator string) (string, error) {
 	if found := createdAt.FindAllString(csv, -1); len(found) != 1 {
 		return "", fmt.Errorf("it must have one line createdAt, and has %q: make bundle writes it", found)
 	}
-	return createdAt.ReplaceAllString(csv, `${1}"`+a.created.Format(time.RFC3339)+`"`), nil
+	csv = createdAt.ReplaceAllString(csv, `${1}"`+a.created.Format(time.RFC3339)+`"`)
+	return claimDisconnected(operands.pin(csv), operands), nil
 }
 
 // catalogFolder is where catalogs have their content.

@@ -8,7 +8,7 @@ import (
 // make bundle writes the time at which it runs, so two clones of one commit have bundles of two dates.
 func TestABundleHasTheDateOfTheCommit(t *testing.T) {
 	const commit = "2023-11-14T22:13:20Z" // that of testAbout
-	released := func(csv string) (string, error) { return releasedCSV(testAbout(t), csv, testImage+"@d") }
+	released := func(csv string) (string, error) { return releasedCSV(testAbout(t), csv, testImage+"@d", nil) }
 	first, err := released(testCSV)
 	if err != nil {
 		t.Fatal(err)

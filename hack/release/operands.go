@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -31,17 +34,20 @@ func fetchOperands(ctx context.Context, registry string, images []string) ([]arc
 		if err != nil {
 			return nil, fmt.Errorf("the image %s: %w", from, err)
 		}
-		fetched = append(fetched, archivedImage{[]string{image}, index})
+		tagged, _, _ := strings.Cut(image, "@")
+		names := slices.Compact([]string{tagged, forCopies(image)})
+		fetched = append(fetched, archivedImage{names, index})
 	}
 	return fetched, nil
 }
 
-// fetch an image for the architectures of a release.
+// fetch an image: for the architectures of a release, or for all that it has if it is named by its digest, which must stay.
 func fetch(ctx context.Context, image string) (v1.ImageIndex, error) {
 	reference, err := name.ParseReference(image, name.StrictValidation)
 	if err != nil {
 		return nil, err
 	}
+	_, pinned := reference.(name.Digest)
 	found, err := remote.Get(reference, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
 	if err != nil {
 		return nil, err
@@ -51,7 +57,13 @@ func fetch(ctx context.Context, image string) (v1.ImageIndex, error) {
 		if err != nil {
 			return nil, err
 		}
+		if pinned {
+			return index, nil
+		}
 		return mutate.RemoveManifests(index, unneeded), nil
+	}
+	if pinned {
+		return nil, errors.New("its digest is that of an image for one architecture: make digests writes that of all")
 	}
 	single, err := found.Image()
 	if err != nil {

@@ -171,6 +171,35 @@ func TestOperandsInTheOfflineArchive(t *testing.T) {
 	}
 }
 
+// A digest is that of all architectures, so an image that is named by it is archived whole, under both names that a runtime looks up.
+func TestAnOperandWithADigestKeepsIt(t *testing.T) {
+	host := serve(t)
+	digest := pushIndex(t, host+"/library/redis:8.0")
+	fetched, err := fetchOperands(t.Context(), host, []string{"docker.io/library/redis:8.0@" + digest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := fetched[0].index.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"docker.io/library/redis:8.0", "docker.io/library/redis@" + digest}; got.String() != digest ||
+		!slices.Equal(fetched[0].names, want) {
+		t.Errorf("the archive has %s as %q, not %s as %q", got, fetched[0].names, digest, want)
+	}
+	single := randomImage(t, v1.Platform{OS: "linux", Architecture: "amd64"})
+	if err := remote.Write(parse(t, host+"/library/single:1"), single); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = single.Digest(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fetchOperands(t.Context(), host, []string{"docker.io/library/single:1@" + got.String()}); err == nil ||
+		!strings.Contains(err.Error(), "one architecture") {
+		t.Errorf("an image for one architecture: %v", err)
+	}
+}
+
 func randomImage(t *testing.T, platform v1.Platform) v1.Image {
 	t.Helper()
 	image, err := random.Image(10, 1)

@@ -45,10 +45,13 @@ spec:
   annotations:
     containerImage: registry.example.com/a/operator:v1.2.3
     createdAt: "2026-11-28T17:33:25Z"
+    features.operators.openshift.io/disconnected: "false"
 spec:
   relatedImages:
   - image: registry.example.com/a/operator:v1.2.3
     name: operator
+  - image: docker.io/library/redis:8.0
+    name: redis
 `
 )
 
@@ -73,11 +76,13 @@ func testMaterial() material {
 			{Name: "manifests/operator.clusterserviceversion.yaml", Content: []byte(testCSV)}}},
 		chart: []scratch.File{{Name: "mainstay-operator/"},
 			{Name: "mainstay-operator/Chart.yaml", Content: []byte("apiVersion: v2\nversion: 1.2.3\nappVersion: v1.2.3\n")},
-			{Name: "mainstay-operator/values.yaml", Content: []byte("image:\n  repository: example.com/other\n  digest: \"\"\n")}},
+			{Name: "mainstay-operator/values.yaml", Content: []byte("image:\n  repository: example.com/other\n  digest: \"\"\n" +
+				"relatedImages:\n  redis: docker.io/library/redis:8.0\n")}},
 		catalog: func(bundle []scratch.File, image string) (string, error) {
 			return string(bundle[1].Content) + "image: " + image + "\n", nil
 		},
-		operands: func([]string) ([]archivedImage, error) { return nil, nil },
+		operands: operandList{{Image: "docker.io/library/redis:8.0"}},
+		fetch:    func([]string) ([]archivedImage, error) { return nil, nil },
 	}
 }
 
