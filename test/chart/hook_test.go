@@ -85,7 +85,7 @@ func TestThePodOfHelmTestIsNoManager(t *testing.T) {
 
 // Its pod runs on the nodes on which the manager may run, and pulls the image with the same Secrets.
 func TestThePodOfHelmTestIsPlacedAsTheManagerIs(t *testing.T) {
-	set := []string{"affinity.nodeAffinity.a=b", "nodeSelector.pool=system", "tolerations[0].key=pool", "imagePullSecrets[0].name=registry",
+	set := []string{preferred + "[0].weight=7", "nodeSelector.pool=system", "tolerations[0].key=pool", "imagePullSecrets[0].name=registry",
 		"watchNamespaces={shop}"}
 	_, pod := hooks(t, set...)
 	manager := rendered(t, set...)[deployment]

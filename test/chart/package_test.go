@@ -30,8 +30,8 @@ func TestTheChartHasTheVersionOfTheOperator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var about struct{ Version, AppVersion string }
-	if err := yaml.Unmarshal(content, &about); err != nil {
+	about := map[string]any{}
+	if err := yaml.UnmarshalStrict(content, &about); err != nil {
 		t.Fatal(err)
 	}
 	makefile, err := os.ReadFile(within(t, "Makefile"))
@@ -39,8 +39,9 @@ func TestTheChartHasTheVersionOfTheOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := regexp.MustCompile(`(?m)^VERSION +\?= (\S+)$`).FindSubmatch(makefile)
-	if version == nil || about.Version != string(version[1]) || about.AppVersion != "v"+about.Version {
-		t.Errorf("the Makefile has VERSION %q, the chart version %s and appVersion %s: run make bundle", version, about.Version, about.AppVersion)
+	if version == nil || about["version"] != string(version[1]) || about["appVersion"] != "v"+string(version[1]) {
+		t.Errorf("the Makefile has VERSION %q, the chart version %v and appVersion %v: run make bundle", version, about["version"],
+			about["appVersion"])
 	}
 }
 

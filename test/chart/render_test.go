@@ -3,9 +3,8 @@ package chart
 
 import (
 	"bytes"
-	"errors"
+	"context"
 	"fmt"
-	"io"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -13,9 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 )
@@ -39,8 +35,14 @@ func within(t *testing.T, path string) string {
 // tool runs a program of hack/tools and returns what it prints. The error is in the program's own words.
 func tool(t *testing.T, program string, args ...string) (string, error) {
 	t.Helper()
+	return toolUntil(t.Context(), t, program, args...)
+}
+
+// toolUntil is tool, ended with the context.
+func toolUntil(ctx context.Context, t *testing.T, program string, args ...string) (string, error) {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
-	command := exec.CommandContext(t.Context(), within(t, filepath.Join(".bin", program)), args...)
+	command := exec.CommandContext(ctx, within(t, filepath.Join(".bin", program)), args...)
 	command.Stdout, command.Stderr = &stdout, &stderr
 	if err := command.Run(); err != nil {
 		return "", fmt.Errorf("%s %s (make chart-check builds it): %w: %s", program, strings.Join(args, " "), err, stderr.String())
@@ -86,29 +88,6 @@ func built(t *testing.T, folder string) map[string]map[string]any {
 		t.Fatal(err)
 	}
 	return objectsOf(t, text)
-}
-
-// objectsOf returns the objects of a stream by kind, namespace and name.
-func objectsOf(t *testing.T, text string) map[string]map[string]any {
-	t.Helper()
-	objects := map[string]map[string]any{}
-	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		switch err := decoder.Decode(&object.Object); {
-		case errors.Is(err, io.EOF):
-			return objects
-		case err != nil:
-			t.Fatal(err)
-		case object.Object == nil: // between two separators
-			continue
-		}
-		key := fmt.Sprintf("%s %s/%s", object.GetKind(), object.GetNamespace(), object.GetName())
-		if objects[key] != nil {
-			t.Fatalf("%s is there twice", key)
-		}
-		objects[key] = object.Object
-	}
 }
 
 // differences returns the paths at which two values differ, with both.

@@ -63,7 +63,7 @@ var rows = []row{
 	{"priorityClassName", []string{"priorityClassName="}, managers("ResourceQuota"), "", ""},
 	{"resourceQuota.enabled", []string{"resourceQuota.enabled=false"}, managers("ResourceQuota"), "", ""},
 	{"nodeSelector", []string{"nodeSelector.pool=system"}, deployment, pod + ".nodeSelector.pool", "system"},
-	{"affinity", []string{"affinity.nodeAffinity.a=b"}, deployment, pod + ".affinity.nodeAffinity.a", "b"},
+	{"affinity", []string{preferred + "[0].weight=7"}, deployment, pod + "." + preferred + ".0.weight", "7"},
 	{"tolerations", []string{"tolerations[0].key=pool"}, deployment, pod + ".tolerations.0.key", "pool"},
 	{"podDisruptionBudget.enabled", []string{"podDisruptionBudget.enabled=false"}, managers("PodDisruptionBudget"), "", ""},
 	{"networkPolicy.enabled", []string{"networkPolicy.enabled=false"}, managers("NetworkPolicy"), "", ""},
@@ -82,6 +82,9 @@ var rows = []row{
 	{"serviceMonitor.labels", []string{"serviceMonitor.enabled=true", "serviceMonitor.labels.control-plane=a"},
 		"ServiceMonitor " + namespace + "/mainstay-operator-controller-manager-metrics-monitor", "metadata.labels.control-plane", "a"},
 }
+
+// preferred are nodes that a pod prefers.
+const preferred = "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution"
 
 // manager is a field of the manager's container.
 func manager(field string) string { return pod + ".containers.manager." + field }
@@ -157,7 +160,7 @@ func valuesOf(t *testing.T) map[string]any {
 		t.Fatal(err)
 	}
 	var values map[string]any
-	if err := yaml.Unmarshal(content, &values); err != nil {
+	if err := yaml.UnmarshalStrict(content, &values); err != nil {
 		t.Fatal(err)
 	}
 	return values
