@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// writePause between two writes.
+	// writePause between two writes, by default.
 	writePause = 5 * time.Millisecond
 	// writeLimit of one write with its confirmation; whatever takes longer counts
 	// as failed, though it may have been written.
@@ -39,6 +39,7 @@ type Writer struct {
 	dial     func() *redis.Client
 	prefix   string
 	confirms bool
+	pause    time.Duration
 
 	mu       sync.Mutex
 	tried    int
@@ -58,19 +59,25 @@ func (g Gap) Length() time.Duration { return g.To.Sub(g.From) }
 // succeeded when WAIT 1 confirms it. dial gives a client of one connection that
 // repeats nothing.
 func NewWriter(prefix string, dial func() *redis.Client) *Writer {
-	return &Writer{dial: dial, prefix: prefix, confirms: true, failures: map[string]int{}}
+	return &Writer{dial: dial, prefix: prefix, confirms: true, pause: writePause, failures: map[string]int{}}
 }
 
 // NewPlainWriter makes one that takes the master's own word for a write.
 func NewPlainWriter(prefix string, dial func() *redis.Client) *Writer {
-	return &Writer{dial: dial, prefix: prefix, failures: map[string]int{}}
+	return &Writer{dial: dial, prefix: prefix, pause: writePause, failures: map[string]int{}}
+}
+
+// Every sets the pause between two writes, before Run. The default is 5 ms.
+func (w *Writer) Every(pause time.Duration) *Writer {
+	w.pause = pause
+	return w
 }
 
 // Run writes until ctx ends.
 func (w *Writer) Run(ctx context.Context) {
 	client := w.dial()
 	defer func() { _ = client.Close() }()
-	tick := time.NewTicker(writePause)
+	tick := time.NewTicker(w.pause)
 	defer tick.Stop()
 	for n := 0; ctx.Err() == nil; n++ {
 		w.start(n)

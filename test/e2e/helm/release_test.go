@@ -2,22 +2,19 @@ package helm
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mainstay-operator/mainstay-operator/test/chart"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
+	"github.com/mainstay-operator/mainstay-operator/test/load"
 	"github.com/mainstay-operator/mainstay-operator/test/samples"
 )
 
@@ -34,8 +31,8 @@ var _ = Describe("Helm", Ordered, func() {
 	// The objects are there, and served by the very same containers.
 	untouched := func(ctx context.Context) {
 		GinkgoHelper()
-		Expect(arrived(ctx, objects)).To(Succeed())
-		Expect(containers(ctx, namespace)).To(Equal(before), "a pod was replaced or restarted")
+		Expect(load.Ready(ctx, k8s, objects)).To(Succeed())
+		Expect(load.Pods(ctx, k8s, namespace)).To(Equal(before), "a pod was replaced or restarted, or has another role")
 	}
 	install := func(ctx context.Context, folder string, more ...string) {
 		GinkgoHelper()
@@ -47,7 +44,7 @@ var _ = Describe("Helm", Ordered, func() {
 		GinkgoHelper()
 		helm(ctx, "uninstall", release, "--wait", "--timeout=3m")
 		Eventually(cluster.Operators).WithContext(ctx).WithArguments(k8s).Should(BeEmpty())
-		Expect(rights(ctx)).To(BeEmpty())
+		Expect(cluster.OperatorRights(ctx, k8s)).To(BeEmpty())
 	}
 
 	BeforeAll(func(ctx SpecContext) {
@@ -68,9 +65,9 @@ var _ = Describe("Helm", Ordered, func() {
 		helm(ctx, "test", release, "--timeout=2m")
 		Expect(shortNames(ctx)).NotTo(ContainElement(chart.RedisShortName))
 		objects = create(ctx, namespace)
-		Eventually(arrived).WithContext(ctx).WithArguments(objects).Should(Succeed())
+		Eventually(load.Ready).WithContext(ctx).WithArguments(k8s, objects).Should(Succeed())
 		var err error
-		before, err = containers(ctx, namespace)
+		before, err = load.Pods(ctx, k8s, namespace)
 		Expect(err).NotTo(HaveOccurred())
 	}, SpecTimeout(6*eventuallyTimeout))
 
@@ -93,7 +90,7 @@ var _ = Describe("Helm", Ordered, func() {
 		install(ctx, folder, "--set=scope=Namespace")
 		helm(ctx, "test", release, "--timeout=2m")
 		untouched(ctx)
-		Expect(rights(ctx)).To(BeEmpty())
+		Expect(cluster.OperatorRights(ctx, k8s)).To(BeEmpty())
 	}, SpecTimeout(2*eventuallyTimeout))
 
 	It("leaves CRDs, objects and pods when it is uninstalled, and manages them again", func(ctx SpecContext) {
@@ -117,11 +114,12 @@ var _ = Describe("Helm", Ordered, func() {
 	It("is purged in three steps", func(ctx SpecContext) {
 		_, err := cluster.Kubectl(ctx, "delete", "mainstay", "--all-namespaces", "--all", "--timeout=2m")
 		Expect(err).NotTo(HaveOccurred())
-		Eventually(containers).WithContext(ctx).WithArguments(namespace).Should(BeEmpty())
+		Eventually(load.Pods).WithContext(ctx).WithArguments(k8s, namespace).Should(BeEmpty())
 		remove(ctx)
-		names := crds(ctx)
+		names, err := cluster.CRDs(ctx, k8s)
+		Expect(err).NotTo(HaveOccurred())
 		Expect(names).NotTo(BeEmpty())
-		_, err = cluster.Kubectl(ctx, append([]string{"delete", "customresourcedefinitions", "--timeout=2m"}, names...)...)
+		_, err = cluster.Kubectl(ctx, append([]string{"delete", "--timeout=2m"}, names...)...)
 		Expect(err).NotTo(HaveOccurred())
 	}, SpecTimeout(2*eventuallyTimeout))
 })
@@ -133,51 +131,8 @@ func create(ctx context.Context, namespace string) []*unstructured.Unstructured 
 	Expect(err).NotTo(HaveOccurred())
 	objects = slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool { return !slices.Contains(sampled, obj.GetKind()) })
 	Expect(len(objects)).To(BeNumerically(">=", len(sampled)))
-	for _, obj := range objects {
-		obj.SetNamespace(namespace)
-		Expect(k8s.Create(ctx, obj)).To(Succeed())
-	}
+	Expect(load.Create(ctx, k8s, namespace, objects)).To(Succeed())
 	return objects
-}
-
-// arrived is nil when every object is what its spec asks for.
-func arrived(ctx context.Context, objects []*unstructured.Unstructured) error {
-	var faults []error
-	for _, obj := range objects {
-		if err := k8s.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
-			return err
-		}
-		if phase, words := samples.PhaseOf(obj); phase != samples.Ready {
-			faults = append(faults, fmt.Errorf("%s %s: %s", obj.GetKind(), obj.GetName(), words))
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// containers returns the running container of each pod in a namespace, but for the pod of helm test.
-func containers(ctx context.Context, namespace string) (map[string]string, error) {
-	var pods corev1.PodList
-	err := k8s.List(ctx, &pods, client.InNamespace(namespace), client.HasLabels{"app.kubernetes.io/instance"})
-	found := map[string]string{}
-	for _, pod := range pods.Items {
-		for _, s := range pod.Status.ContainerStatuses {
-			found[pod.Name+" "+s.Name] = s.ContainerID
-		}
-	}
-	return found, err
-}
-
-// rights are the rights on the cluster that the operator has.
-func rights(ctx context.Context) ([]string, error) {
-	var bindings rbacv1.ClusterRoleBindingList
-	err := k8s.List(ctx, &bindings)
-	var names []string
-	for _, binding := range bindings.Items {
-		if strings.HasPrefix(binding.Name, "mainstay-operator") {
-			names = append(names, binding.Name)
-		}
-	}
-	return names, err
 }
 
 // may reports whether the operator may list Secrets in a namespace.
@@ -188,20 +143,6 @@ func may(ctx context.Context, namespace string) bool {
 	_, err := cluster.Kubectl(ctx, "auth", "can-i", "list", "secrets", "--namespace", namespace)
 	Expect(err).NotTo(HaveOccurred())
 	return strings.TrimSpace(answer) == "yes"
-}
-
-// crds are the names of the operator's CRDs.
-func crds(ctx context.Context) []string {
-	GinkgoHelper()
-	var list apiextensionsv1.CustomResourceDefinitionList
-	Expect(k8s.List(ctx, &list)).To(Succeed())
-	var names []string
-	for _, crd := range list.Items {
-		if strings.HasSuffix(crd.Spec.Group, ".mainstay-operator.io") {
-			names = append(names, crd.Name)
-		}
-	}
-	return names
 }
 
 // shortNames are those of the CRD of Redis.

@@ -24,8 +24,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/registry"
 )
 
-// eventuallyTimeout is long enough for OLM, which looks again every so often.
-const eventuallyTimeout = 3 * time.Minute
+// eventuallyTimeout is for one change of what runs. OLM looks again every so often, and on a slow machine it was seen to take minutes
+// for an upgrade.
+const eventuallyTimeout = 10 * time.Minute
 
 var (
 	// k8s is an administrator's client, without a cache.

@@ -3,43 +3,26 @@ package olm
 import (
 	"context"
 	"path/filepath"
-	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mainstay-operator/mainstay-operator/test/audit"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
+	"github.com/mainstay-operator/mainstay-operator/test/load"
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
 )
 
-// watchTime is how long the workloads are watched after a change of the operator: a new leader looks at each object at once.
-const watchTime = 5 * time.Second
-
 var _ = Describe("OLM", Ordered, func() {
 	var (
-		w         *workloads
+		w         *load.Workloads
 		first     olm.Release
 		second    olm.Release
-		before    map[string]string
-		epoch     int64
-		untouched = func(ctx context.Context, still ...func() error) {
+		untouched = func(ctx context.Context, others ...func() error) {
 			GinkgoHelper()
-			served := w.counts()
-			Consistently(func(g Gomega) {
-				g.Expect(w.unharmed(nil)).To(Succeed())
-				for _, so := range still {
-					g.Expect(so()).To(Succeed())
-				}
-			}).WithTimeout(watchTime).Should(Succeed())
-			Expect(w.unharmed(served)).To(Succeed())
-			Expect(w.pods(ctx)).To(Equal(before), "a pod was replaced, restarted, or has another role")
-			Expect(w.redis(ctx).Status.Epoch).To(Equal(epoch), "another master")
-			Expect(w.arrived(ctx)).To(Succeed())
+			Expect(w.Watch(ctx, others...)).To(Succeed())
 		}
 	)
 
@@ -47,11 +30,10 @@ var _ = Describe("OLM", Ordered, func() {
 		first, _ = loaded(ctx, olm.Previous)
 		offer(ctx, first)
 		AddReportEntry("install", succeeds(ctx, first).String())
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(2*eventuallyTimeout))
 
 	It("upgrades it under load, and no workload notices", func(ctx SpecContext) {
 		sufficient(func() { w = newWorkloads(ctx) })
-		before, epoch = w.pods(ctx), w.redis(ctx).Status.Epoch
 		var manager string
 		second, manager = loaded(ctx, olm.Current)
 		offer(ctx, first, second)
@@ -92,26 +74,19 @@ var _ = Describe("OLM", Ordered, func() {
 		// OLM executes an unfinished plan every 5 s: it would recreate the rights that go with the ClusterServiceVersion.
 		Eventually(plans).WithContext(ctx).Should(BeEmpty())
 		Expect(k8s.DeleteAllOf(ctx, &operators.ClusterServiceVersion{}, client.InNamespace(olm.Namespace))).To(Succeed())
-		Eventually(func() ([]string, error) {
-			pods, err := cluster.Operators(ctx, k8s)
-			names := make([]string, 0, len(pods))
-			for _, pod := range pods {
-				names = append(names, pod.Name)
-			}
-			return names, err
-		}).WithContext(ctx).Should(BeEmpty())
-		Eventually(left).WithContext(ctx).Should(BeEmpty())
+		Eventually(cluster.Operators).WithContext(ctx).WithArguments(k8s).Should(BeEmpty())
+		Eventually(cluster.OperatorRights).WithContext(ctx).WithArguments(k8s).Should(BeEmpty())
 		untouched(ctx)
 
 		By("installing it again")
 		offer(ctx, first, second, third)
 		AddReportEntry("install again", succeeds(ctx, third).String())
 		untouched(ctx)
-		w.stop()
-		lost, err := w.writer.Lost(ctx)
+		w.Stop()
+		lost, err := w.Lost(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(lost).To(BeEmpty())
-	}, SpecTimeout(12*time.Minute))
+	}, SpecTimeout(3*eventuallyTimeout))
 
 	It("looks after the namespaces of its OperatorGroup and no others", func(ctx SpecContext) {
 		first, second, other := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)
@@ -124,7 +99,7 @@ var _ = Describe("OLM", Ordered, func() {
 		By("several")
 		setTargetNamespaces(ctx, second, other)
 		looksAfter(ctx, []string{second, other}, nil)
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(2*eventuallyTimeout))
 })
 
 // plans are those by which OLM installs, which go with their Subscription.
@@ -132,19 +107,6 @@ func plans(ctx context.Context) ([]operators.InstallPlan, error) {
 	var list operators.InstallPlanList
 	err := k8s.List(ctx, &list, client.InNamespace(olm.Namespace))
 	return list.Items, err
-}
-
-// left are the rights on the cluster that the operator had.
-func left(ctx context.Context) ([]string, error) {
-	var roles rbacv1.ClusterRoleList
-	err := k8s.List(ctx, &roles)
-	var names []string
-	for _, role := range roles.Items {
-		if strings.HasPrefix(role.Name, "mainstay-operator") {
-			names = append(names, role.Name)
-		}
-	}
-	return names, err
 }
 
 // sufficient are the rights that OLM has given the operator, for what is done.
