@@ -27,7 +27,8 @@ const usage = `usage: go run -C hack/cluster . COMMAND
   archive --output F ...    the same into a file, or what a Dockerfile FROM scratch copies (--dockerfile)
   exporter                  build and import memcached's exporter, which no sample needs
   etcd-images [VERSION...]  build and import etcd's images: all, or those of versions such as 3.6 or 3.6.16
-  registry                  serve images over TLS next to the cluster; prints its address and authority
+  registry [HOST...]        serve images over TLS next to the cluster; prints its address and authority; the node looks for images of
+                            the hosts, such as ghcr.io, there alone
   volumes                   keep the local volumes ready for use (up runs it as a part)
   snapshot FILE             write what etcd holds into a file
   restore FILE              put it back, and start the control plane again

@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 )
 
-// mirrored are registries whose images containerd looks for in ours: operator-sdk run
+// mirrored are registries whose images containerd always looks for in ours: operator-sdk run
 // bundle-upgrade leaves no choice where its shell comes from.
 var mirrored = []string{"registry.access.redhat.com"}
 
@@ -25,8 +27,12 @@ var (
 	registryServer = []binary{{name: "registry", module: "hack/tools/images", pkg: "./registry", flags: "-s -w"}}
 )
 
-// serveImages runs a registry next to the cluster, until the cluster goes down.
-func serveImages(ctx context.Context, l layout, _ []string) error {
+// serveImages runs a registry next to the cluster, until the cluster goes down. containerd looks for images of the hosts there, and nowhere
+// else, also until then: as in a cluster without a network whose administrator has copied the images.
+func serveImages(ctx context.Context, l layout, hosts []string) error {
+	if err := checkHosts(hosts); err != nil {
+		return err
+	}
 	release, err := lock()
 	if err != nil {
 		return err
@@ -43,6 +49,9 @@ func serveImages(ctx context.Context, l layout, _ []string) error {
 			return build(ctx, l, registryServer)
 		}},
 		{"keys", func(context.Context) error { return registryKeys(l) }},
+		{"mirrors", func(context.Context) error {
+			return redirect(l, slices.Concat(mirrored, []string{registryAddress}, hosts))
+		}},
 		{"registry", func(ctx context.Context) error { return registryPart(l).ensure(ctx, l) }},
 		{"base image", func(ctx context.Context) error { return pushBase(ctx, l) }},
 	})
@@ -52,24 +61,41 @@ func serveImages(ctx context.Context, l layout, _ []string) error {
 	return err
 }
 
-// registryKeys are made once, and containerd is configured to trust them.
+// registryHost matches the host of an image's name, with or without a port.
+var registryHost = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]+)?$`)
+
+// checkHosts refuses what containerd would look for under another name.
+func checkHosts(hosts []string) error {
+	for _, host := range hosts {
+		if !registryHost.MatchString(host) {
+			return fmt.Errorf("%q is no host of a registry: give the part of the images' names before the first slash, such as ghcr.io", host)
+		}
+	}
+	return nil
+}
+
+// registryKeys are made once.
 func registryKeys(l layout) error {
 	dir := l.state("registry")
 	if err := os.MkdirAll(filepath.Join(dir, "layers"), 0o700); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, "registry.key")); err != nil { // written last
-		if err := issue(dir, "registry-ca", []subject{{file: "registry", name: "registry", hosts: []string{nodeAddress}}}); err != nil {
-			return err
-		}
+	if _, err := os.Stat(filepath.Join(dir, "registry.key")); err == nil { // written last
+		return nil
 	}
-	trust := fmt.Sprintf("server = %q\n\n[host.%[1]q]\n  ca = %[2]q\n", "https://"+registryAddress, filepath.Join(dir, "registry-ca.crt"))
-	for _, host := range append(mirrored, registryAddress) {
+	return issue(dir, "registry-ca", []subject{{file: "registry", name: "registry", hosts: []string{nodeAddress}}})
+}
+
+// redirect configures containerd to look for images of the hosts in our registry, which it trusts. The registry is also the server
+// that containerd falls back to, or it would ask the host itself. containerd reads the files at each pull.
+func redirect(l layout, hosts []string) error {
+	mirror := fmt.Sprintf("server = %q\n\n[host.%[1]q]\n  ca = %[2]q\n", "https://"+registryAddress, l.state("registry", "registry-ca.crt"))
+	for _, host := range hosts {
 		folder := l.state("registries", host)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err
 		}
-		if err := writeChanged(filepath.Join(folder, "hosts.toml"), []byte(trust)); err != nil {
+		if err := writeChanged(filepath.Join(folder, "hosts.toml"), []byte(mirror)); err != nil {
 			return err
 		}
 	}
