@@ -65,7 +65,7 @@ func Catalog(folder string, bundles ...string) error {
 	for _, icon := range newest.Spec.Icon {
 		index["icon"] = map[string]string{"base64data": icon.Data, "mediatype": icon.MediaType}
 	}
-	channel := map[string]any{"schema": "olm.channel", "package": Package, "name": Channel, "entries": entries}
+	channel := map[string]any{"schema": "olm.channel", "package": Package, "name": Channel, "entries": offered(entries, csvs)}
 	if err := errors.Join(
 		writeYAML(filepath.Join(folder, "package.yaml"), index),
 		writeYAML(filepath.Join(folder, "channel.yaml"), channel),
@@ -83,6 +83,17 @@ func Catalog(folder string, bundles ...string) error {
 	}
 	_, err = tool("opm", "validate", folder)
 	return errors.Join(err, edges(csvs))
+}
+
+// offered has OLM offer an entry that replaces none to users of any older version: also of a release
+// that is not in the catalog.
+func offered(entries []entry, csvs []*operators.ClusterServiceVersion) []entry {
+	for i, e := range entries {
+		if e.Replaces == "" && e.SkipRange == "" {
+			entries[i].SkipRange = "<" + csvs[i].Spec.Version.String()
+		}
+	}
+	return entries
 }
 
 // CheckCatalog of bundles, the oldest first.

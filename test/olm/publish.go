@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -37,6 +38,12 @@ var source string
 //go:embed subscription.yaml
 var Subscription string
 
+// extractContent has OLM serve the content of a catalog's image by its own program, since the image has none.
+const extractContent = "    extractContent:\n      catalogDir: /configs\n"
+
+// ContentSource is Source for an image that has only the content of a catalog, as a release's has.
+func ContentSource(catalog string) string { return Source(catalog) + extractContent }
+
 // Source is what an administrator applies to have a catalog's image served. Until
 // it is, who subscribes is given what the one before offers.
 func Source(catalog string) string { return strings.ReplaceAll(source, "CATALOG", catalog) }
@@ -50,12 +57,20 @@ func Served(ctx context.Context, c client.Client, catalog string) error {
 	if len(pods.Items) != 1 {
 		return fmt.Errorf("%d pods serve a catalog", len(pods.Items))
 	}
-	for _, s := range pods.Items[0].Status.ContainerStatuses {
-		if s.Ready && pods.Items[0].Spec.Containers[0].Image == catalog {
-			return nil
-		}
+	if !serves(&pods.Items[0], catalog) {
+		return fmt.Errorf("%s does not serve %s yet", pods.Items[0].Name, catalog)
 	}
-	return fmt.Errorf("%s does not serve %s yet", pods.Items[0].Name, catalog)
+	return nil
+}
+
+// serves reports whether a pod is ready, and serves this catalog: by the image's own program, or by OLM's, after an init container of the
+// image has handed out the content.
+func serves(pod *corev1.Pod, catalog string) bool {
+	hasImage := func(c corev1.Container) bool { return c.Image == catalog }
+	if !slices.ContainsFunc(pod.Spec.InitContainers, hasImage) && !slices.ContainsFunc(pod.Spec.Containers, hasImage) {
+		return false
+	}
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Ready })
 }
 
 // Publish makes an image that serves a catalog of bundles, the oldest first, and gives its reference. It is Image with the bundles'

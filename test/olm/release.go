@@ -3,6 +3,7 @@ package olm
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,6 +48,18 @@ func Previous(root string) (Release, error) {
 	return keptIn(folder)
 }
 
+// Oldest is the first release that is kept.
+func Oldest(root string) (Release, error) {
+	folders, err := releases.Kept(root)
+	if err != nil {
+		return Release{}, err
+	}
+	if len(folders) == 0 {
+		return Release{}, errors.New("no release is kept: make cut keeps one")
+	}
+	return keptIn(folders[0])
+}
+
 // keptIn reads a release that is kept.
 func keptIn(folder string) (Release, error) {
 	release, err := ReleaseOf(filepath.Join(folder, "bundle"))
@@ -84,11 +97,21 @@ func Bundles(root string) ([]string, error) {
 	return append(bundles, current.Bundle), nil
 }
 
-// Build the release's manager from its source, into a folder.
+// Version of the release, without v.
+func (r Release) Version() string { return strings.TrimPrefix(r.Name, Package+".v") }
+
+// Source is the folder of the source that Build builds from into a folder.
+func (r Release) Source(root, folder string) string {
+	if r.commit == "" {
+		return root
+	}
+	return filepath.Join(folder, "source")
+}
+
+// Build the release's manager from its source, into a folder. It unpacks the source of a release that is kept there.
 func (r Release) Build(ctx context.Context, root, folder string) (manager string, err error) {
-	source := root
+	source := r.Source(root, folder)
 	if r.commit != "" {
-		source = filepath.Join(folder, "source")
 		if err := r.unpack(ctx, root, source); err != nil {
 			return "", err
 		}
