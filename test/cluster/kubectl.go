@@ -40,6 +40,21 @@ func Kubectl(ctx context.Context, args ...string) (string, error) {
 	return run(ctx, "", program, args...)
 }
 
+// Apply has kubectl apply manifests, whatever else has set their fields.
+func Apply(ctx context.Context, manifests string) error {
+	folder, err := os.MkdirTemp("", "apply-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	file := filepath.Join(folder, "manifests.yaml")
+	if err := os.WriteFile(file, []byte(manifests), 0o600); err != nil {
+		return err
+	}
+	_, err = Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--filename", file)
+	return err
+}
+
 // Provide has the cluster of hack/cluster build what no sample needs, by one of its
 // commands. Any other cluster pulls its images.
 func Provide(ctx context.Context, args ...string) error {

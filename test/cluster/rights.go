@@ -30,7 +30,8 @@ func CRDs(ctx context.Context, c client.Client) ([]string, error) {
 }
 
 // named lists objects of the kinds whose name fits.
-func named(ctx context.Context, c client.Client, version schema.GroupVersion, kinds []string, fits func(name string) bool) ([]string, error) {
+func named(ctx context.Context, c client.Client, version schema.GroupVersion, kinds []string, fits func(name string) bool) (
+	[]string, error) {
 	var found []string
 	for _, kind := range kinds {
 		var list metav1.PartialObjectMetadataList

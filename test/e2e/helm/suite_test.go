@@ -5,9 +5,6 @@ package helm
 
 import (
 	"context"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/mainstay-operator/mainstay-operator/test/chart"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
 )
@@ -60,9 +58,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 // helm runs Helm on the release's namespace.
 func helm(ctx context.Context, args ...string) {
 	GinkgoHelper()
-	command := exec.CommandContext(ctx, filepath.Join(root, ".bin", "helm"), append(args, "--namespace", cluster.OperatorNamespace)...)
-	said, err := command.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), "helm %s: %s", strings.Join(args, " "), said)
+	Expect(chart.Helm(ctx, root, append(args, "--namespace", cluster.OperatorNamespace)...)).To(Succeed())
 }
 
 // newNamespace is there until the specs have ended.

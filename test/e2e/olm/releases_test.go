@@ -83,15 +83,7 @@ func offer(ctx context.Context, releases ...olm.Release) {
 	}
 	catalog, err := olm.Publish(ctx, images, bundles...)
 	Expect(err).NotTo(HaveOccurred())
-	apply(ctx, olm.Source(catalog))
+	Expect(cluster.Apply(ctx, olm.Source(catalog))).To(Succeed())
 	Eventually(olm.Served).WithContext(ctx).WithArguments(k8s, catalog).Should(Succeed())
-	apply(ctx, olm.Subscription)
-}
-
-func apply(ctx context.Context, manifests string) {
-	GinkgoHelper()
-	file := filepath.Join(GinkgoT().TempDir(), "manifests.yaml")
-	Expect(os.WriteFile(file, []byte(manifests), 0o600)).To(Succeed())
-	_, err := cluster.Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--filename", file)
-	Expect(err).NotTo(HaveOccurred())
+	Expect(cluster.Apply(ctx, olm.Subscription)).To(Succeed())
 }
