@@ -262,7 +262,7 @@ olm-up: $(OLM) ## Run Operator Lifecycle Manager on the local cluster.
 olm-e2e: $(OLM) ## Install, upgrade and remove the operator by OLM, under load.
 	go run ./hack/demo olm-up
 	go run ./hack/demo undeploy
-	go test ./test/e2e/olm -v -count=1 -timeout 30m -ginkgo.no-color
+	go test ./test/e2e/olm -v -count=1 -timeout 80m -ginkgo.no-color
 	go run ./hack/demo undeploy
 
 run-bundle: $(OLM) $(BIN)/operator-sdk ## Run the bundle by operator-sdk, have its scorecard judge it, and clean up.
@@ -282,7 +282,7 @@ helm-e2e: cluster-up $(BIN)/helm ## Install, upgrade and remove the operator by 
 ##@ Release
 DIST := $(CURDIR)/dist
 
-.PHONY: version digests release release-check release-push submission vulncheck
+.PHONY: version digests release release-check release-push release-e2e submission vulncheck
 version: ## Print VERSION.
 	@echo $(VERSION)
 
@@ -297,8 +297,20 @@ release: bundle $(BIN)/kustomize $(BIN)/opm ## Make VERSION's images, manifests,
 release-check: ## Compare the checksums, images and digests in dist/.
 	go run -C hack/release . check $(DIST)
 
+# push pushes what is in dist/ to the registry $(1).
+push = go run -C hack/release . push --registry $(1) $(foreach i,mainstay-operator mainstay-operator-bundle mainstay-operator-catalog,$(DIST)/$(i)-v$(VERSION).tar) $(DIST)/mainstay-operator-$(VERSION).tgz
 release-push: ## Push the images and the chart in dist/ by digest, and then tag them (REGISTRY=host of another registry).
-	@go run -C hack/release . push --registry "$(REGISTRY)" $(foreach i,mainstay-operator mainstay-operator-bundle mainstay-operator-catalog,$(DIST)/$(i)-v$(VERSION).tar) $(DIST)/mainstay-operator-$(VERSION).tgz
+	@$(call push,"$(REGISTRY)")
+
+# The node looks for the release's images in the registry of hack/cluster alone, which prints its address and the file of its CA.
+release-e2e: cluster-up release $(OLM) $(BIN)/helm ## Install, upgrade, uninstall and purge the release in dist/ by kubectl, Helm and OLM, under load.
+	go run ./hack/demo olm-up
+	go run ./hack/demo undeploy
+	@set -e; printed=$$(go run -C hack/cluster . registry $(firstword $(subst /, ,$(IMG)))); \
+	  set -- $$(printf '%s\n' "$$printed" | tail -n 1); \
+	  SSL_CERT_FILE="$$2" $(call push,"$$1")
+	go test ./test/e2e/release -v -count=1 -timeout 150m -ginkgo.no-color
+	go run ./hack/demo undeploy
 
 submission: bundle ## Write what is submitted to the repositories of community operators into dist/submission.
 	go run ./hack/submission bundle $(DIST)/submission

@@ -218,8 +218,8 @@ func TestWithoutARedisNothingCanBeReadBack(t *testing.T) {
 }
 
 func TestSamplesThatAnswerNothingAreRefused(t *testing.T) {
-	_, err := startClients(t.Context(), newAPI(t), newWeb(t), []*unstructured.Unstructured{ready("ego.mainstay-operator.io/v1", "Activity", "run")})
-	if err == nil {
+	activity := ready("ego.mainstay-operator.io/v1", "Activity", "run")
+	if _, err := startClients(t.Context(), newAPI(t), newWeb(t), []*unstructured.Unstructured{activity}); err == nil {
 		t.Error("a load without a client is accepted")
 	}
 }
