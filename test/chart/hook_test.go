@@ -1,7 +1,10 @@
 package chart
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,26 +13,35 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/releases"
 )
 
-// hooks returns the Memcached and the pod that `helm test` makes.
-func hooks(t *testing.T, set ...string) (memcached, pod *unstructured.Unstructured) {
+// hooks returns what `helm test` makes, in the order in which it does: the Memcached twice, with a ConfigMap in between, and the pod.
+func hooks(t *testing.T, set ...string) (paused, left, memcached, pod *unstructured.Unstructured) {
 	t.Helper()
 	text, err := tool(t, "helm", append([]string{"template", "mainstay-operator", within(t, chart), "--namespace", namespace,
 		"--show-only", "templates/tests/operator.yaml"}, setting(set)...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects := map[string]*unstructured.Unstructured{}
+	made := map[string]*unstructured.Unstructured{}
 	for _, object := range objectsOf(t, text) {
 		o := &unstructured.Unstructured{Object: object}
-		objects[o.GetKind()] = o
-		if o.GetAnnotations()["helm.sh/hook"] != "test" {
-			t.Errorf("%s is not made by helm test alone: %v", o.GetKind(), o.GetAnnotations())
+		at := o.GetAnnotations()[weight]
+		if made[at] != nil || o.GetAnnotations()["helm.sh/hook"] != "test" {
+			t.Errorf("%s is not made by helm test alone, at a weight of its own: %v", o.GetKind(), o.GetAnnotations())
 		}
+		// Helm replaces what an earlier test left, and removes what this one made.
+		if policy := o.GetAnnotations()["helm.sh/hook-delete-policy"]; policy != "before-hook-creation,hook-succeeded" {
+			t.Errorf("%s is deleted by the policy %q", o.GetKind(), policy)
+		}
+		made[at] = o
 	}
-	if len(objects) != 2 || objects["Memcached"] == nil || objects["Pod"] == nil {
-		t.Fatalf("helm test makes %v", objects)
+	var kinds []string
+	for _, at := range slices.Sorted(maps.Keys(made)) {
+		kinds = append(kinds, made[at].GetKind())
 	}
-	return objects["Memcached"], objects["Pod"]
+	if !slices.Equal(kinds, []string{"Memcached", "ConfigMap", "Memcached", "Pod"}) || made["0"] == nil || made["3"] == nil {
+		t.Fatalf("helm test makes %q", kinds)
+	}
+	return made["0"], made["1"], made["2"], made["3"]
 }
 
 // The operator manages the Memcached, and the pod mounts what it makes of it.
@@ -38,13 +50,9 @@ func TestHelmTestAsksTheOperator(t *testing.T) {
 		namespace: nil,
 		"shop":    {"watchNamespaces={shop,bank}", "image.repository=r.example/m"},
 	} {
-		memcached, pod := hooks(t, set...)
+		_, _, memcached, pod := hooks(t, set...)
 		if memcached.GetNamespace() != place || pod.GetNamespace() != place {
 			t.Errorf("%v: they are in %s and %s, not in %s", set, memcached.GetNamespace(), pod.GetNamespace(), place)
-		}
-		first, second := memcached.GetAnnotations()["helm.sh/hook-weight"], pod.GetAnnotations()["helm.sh/hook-weight"]
-		if first >= second {
-			t.Errorf("the Memcached has the weight %s, and the pod, which waits for it, %s", first, second)
 		}
 		mounted := textAt(pod.Object, "spec.volumes.servers.configMap.name")
 		if mounted != memcached.GetName()+"-servers" || textAt(pod.Object, "spec.containers.test.volumeMounts.servers.mountPath") == "" {
@@ -57,23 +65,45 @@ func TestHelmTestAsksTheOperator(t *testing.T) {
 	}
 }
 
-func TestTheAPIServerAcceptsTheObjectOfHelmTest(t *testing.T) {
-	memcached, _ := hooks(t)
+// A Memcached and a ConfigMap that an earlier test left are replaced by what starts no pod: TestARelease has Helm do it.
+func TestNothingThatAnEarlierTestLeftStartsThePod(t *testing.T) {
+	for _, set := range [][]string{nil, {"watchNamespaces={shop,bank}"}} {
+		paused, left, memcached, pod := hooks(t, set...)
+		if paused.GetName() != memcached.GetName() || paused.GetNamespace() != memcached.GetNamespace() {
+			t.Errorf("%s/%s is paused, not %s/%s", paused.GetNamespace(), paused.GetName(), memcached.GetNamespace(), memcached.GetName())
+		}
+		if textAt(paused.Object, "spec.paused") != "true" || textAt(memcached.Object, "spec.paused") != "" {
+			t.Errorf("the first Memcached must be paused, and the second must not: %v, %v", paused.Object, memcached.Object)
+		}
+		if left.GetName() != textAt(pod.Object, "spec.volumes.servers.configMap.name") || left.GetNamespace() != pod.GetNamespace() {
+			t.Errorf("the pod does not mount %s/%s", left.GetNamespace(), left.GetName())
+		}
+		key := textAt(pod.Object, "spec.volumes.servers.configMap.items.0.key")
+		if key != "endpoint" || textAt(left.Object, "data") != "" || textAt(left.Object, "binaryData") != "" {
+			t.Errorf("the pod asks for the key %q, and the ConfigMap must have none: %v", key, left.Object)
+		}
+		if owners := left.GetOwnerReferences(); len(owners) != 1 || owners[0].BlockOwnerDeletion != nil {
+			t.Errorf("the garbage collector removes the ConfigMap by an owner that does not exist, and it has %v", owners)
+		}
+	}
+}
+
+func TestTheAPIServerAcceptsTheObjectsOfHelmTest(t *testing.T) {
+	paused, _, memcached, _ := hooks(t)
 	schema, err := releases.SchemaFor(within(t, "config/crd/bases"), memcached)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := schema.Read(memcached); err != nil {
-		t.Error(err)
-	}
-	if err := schema.Validate(memcached); err != nil {
-		t.Error(err)
+	for _, object := range []*unstructured.Unstructured{paused, memcached} {
+		if err := errors.Join(schema.Read(object), schema.Validate(object)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
 // A pod with the manager's labels would be an endpoint of its Service, and count in its PodDisruptionBudget.
 func TestThePodOfHelmTestIsNoManager(t *testing.T) {
-	_, pod := hooks(t)
+	_, _, _, pod := hooks(t)
 	selector := labels.Set{}
 	for name, value := range children(elementOf(elementOf(rendered(t)[deployment]["spec"], "selector"), "matchLabels")) {
 		selector[name] = fmt.Sprint(value)
@@ -87,7 +117,7 @@ func TestThePodOfHelmTestIsNoManager(t *testing.T) {
 func TestThePodOfHelmTestIsPlacedAsTheManagerIs(t *testing.T) {
 	set := []string{preferred + "[0].weight=7", "nodeSelector.pool=system", "tolerations[0].key=pool", "imagePullSecrets[0].name=registry",
 		"watchNamespaces={shop}"}
-	_, pod := hooks(t, set...)
+	_, _, _, pod := hooks(t, set...)
 	manager := rendered(t, set...)[deployment]
 	for _, field := range []string{"affinity", "nodeSelector", "tolerations", "imagePullSecrets"} {
 		want := textAt(manager, "spec.template.spec."+field)

@@ -3,7 +3,6 @@ package chart
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -107,79 +106,106 @@ func write(t *testing.T, file, content string) {
 	}
 }
 
-func TestARelease(t *testing.T) {
-	s, folder := startServer(t), t.TempDir()
-	current, former := filepath.Join(folder, "current"), filepath.Join(folder, "former")
-	object, foreign := filepath.Join(folder, "memcached.yaml"), filepath.Join(folder, "install.yaml")
-	if err := errors.Join(os.CopyFS(current, os.DirFS(within(t, chart))), WriteOlder(within(t, chart), former)); err != nil {
+// charts are what a trial installs.
+type charts struct {
+	former, current string
+	// object is a file with a Memcached, and foreign one with what kubectl installs without Helm.
+	object, foreign string
+}
+
+func newCharts(t *testing.T) charts {
+	t.Helper()
+	folder := t.TempDir()
+	c := charts{former: filepath.Join(folder, "former"), current: filepath.Join(folder, "current"),
+		object: filepath.Join(folder, "memcached.yaml"), foreign: filepath.Join(folder, "install.yaml")}
+	if err := errors.Join(os.CopyFS(c.current, os.DirFS(within(t, chart))), WriteOlder(within(t, chart), c.former)); err != nil {
 		t.Fatal(err)
 	}
-	dropCRDs(t, current)
-	dropCRDs(t, former)
-	write(t, object, manifest)
+	dropCRDs(t, c.current)
+	dropCRDs(t, c.former)
+	write(t, c.object, manifest)
 	// It is what kustomize builds: TestTheChartRendersWhatKustomizeBuilds.
-	write(t, foreign, s.run("helm", "template", "mainstay-operator", current, "--namespace", namespace, "--skip-tests"))
-	manager := []string{"deployment/mainstay-operator-controller-manager", "--namespace", namespace}
-	role := []string{"clusterrole/mainstay-operator-manager-role"}
-	memcached := []string{"memcached/cache", "--namespace=default"}
-
-	t.Log("an upgrade brings the CRDs of the later chart")
-	s.run("helm", install(former, namespace)...)
-	if names := s.shortNames(); slices.Contains(names, RedisShortName) {
-		t.Fatalf("the earlier CRD has the short names %q", names)
-	}
-	s.run("kubectl", "apply", "--server-side", "--filename", object)
-	s.run("helm", "upgrade", "mainstay-operator", current, "--namespace", namespace)
-	if names := s.shortNames(); !slices.Contains(names, RedisShortName) {
-		t.Fatalf("the CRD has the short names %q", names)
-	}
-
-	t.Log("helm test waits for its pod, and removes what it has made")
-	helm := exec.CommandContext(t.Context(), within(t, ".bin/helm"), "test", "mainstay-operator", "--namespace", namespace,
-		"--kubeconfig", s.kubeconfig)
-	helm.Stderr = t.Output()
-	if err := helm.Start(); err != nil {
+	text, err := tool(t, "helm", "template", "mainstay-operator", c.current, "--namespace", namespace, "--skip-tests")
+	if err != nil {
 		t.Fatal(err)
 	}
-	s.run("kubectl", "wait", "--for=create", "pod/mainstay-operator-test", "--namespace", namespace, "--timeout=2m")
-	s.has(true, "memcached/mainstay-operator-test", "--namespace", namespace)
-	s.run("kubectl", "patch", "pod/mainstay-operator-test", "--namespace", namespace, "--subresource=status", "--type=merge",
-		`--patch={"status":{"phase":"Succeeded"}}`) // as a kubelet does
-	if err := helm.Wait(); err != nil {
-		t.Errorf("helm test: %v", err)
-	}
-	s.has(false, "memcached/mainstay-operator-test", "--namespace", namespace)
-	s.has(false, "pod/mainstay-operator-test", "--namespace", namespace)
+	write(t, c.foreign, text)
+	return c
+}
 
-	t.Log("a second release with rights on the cluster is refused, and one for its namespace alone is not")
-	s.refuses(imported, install(current, "second")...)
-	s.run("helm", install(current, "team-a", "--set=scope=Namespace")...)
+var (
+	managerArgs   = []string{"deployment/mainstay-operator-controller-manager", "--namespace", namespace}
+	roleArgs      = []string{"clusterrole/mainstay-operator-manager-role"}
+	memcachedArgs = []string{"memcached/cache", "--namespace=default"}
+)
+
+// Each part starts with what the one before left.
+func TestARelease(t *testing.T) {
+	s, c := startServer(t), newCharts(t)
+	for _, part := range []struct {
+		name string
+		run  func(server, charts)
+	}{
+		{"an upgrade brings the CRDs of the later chart", upgrades},
+		{"helm test waits for its pod, and removes what it has made", testsTheRelease},
+		{"helm test does not succeed by what an earlier one left", testsAgain},
+		{"a second release with rights on the cluster is refused, and one for its namespace alone is not", installsASecond},
+		{"an uninstall leaves CRDs, objects and the namespace", uninstalls},
+		{"the same release takes the CRDs back, another one only if it may", installsAgain},
+		{"Helm takes over what kubectl has installed, if it may", takesOver},
+		{"a CRD that the values leave out stays", leavesCRDsOut},
+	} {
+		if !t.Run(part.name, func(t *testing.T) { part.run(server{t, s.kubeconfig}, c) }) {
+			return
+		}
+	}
+}
+
+func upgrades(s server, c charts) {
+	s.run("helm", install(c.former, namespace)...)
+	if names := s.shortNames(); slices.Contains(names, RedisShortName) {
+		s.Fatalf("the earlier CRD has the short names %q", names)
+	}
+	s.run("kubectl", "apply", "--server-side", "--filename", c.object)
+	s.run("helm", "upgrade", "mainstay-operator", c.current, "--namespace", namespace)
+	if names := s.shortNames(); !slices.Contains(names, RedisShortName) {
+		s.Fatalf("the CRD has the short names %q", names)
+	}
+}
+
+func installsASecond(s server, c charts) {
+	s.refuses(imported, install(c.current, "second")...)
+	s.run("helm", install(c.current, "team-a", "--set=scope=Namespace")...)
 	s.run("helm", "uninstall", "mainstay-operator", "--namespace=team-a")
+}
 
-	t.Log("an uninstall leaves CRDs, objects and the namespace")
-	s.has(true, manager...)
+func uninstalls(s server, _ charts) {
+	s.has(true, managerArgs...)
 	s.run("helm", "uninstall", "mainstay-operator", "--namespace", namespace)
-	s.has(false, manager...)
-	s.has(false, role...)
-	s.has(true, memcached...)
+	s.has(false, managerArgs...)
+	s.has(false, roleArgs...)
+	s.has(true, memcachedArgs...)
 	s.has(true, "namespace/"+namespace)
+}
 
-	t.Log("the same release takes the CRDs back, another one only if it may")
-	s.run("helm", install(current, namespace)...)
+func installsAgain(s server, c charts) {
+	s.run("helm", install(c.current, namespace)...)
 	s.run("helm", "uninstall", "mainstay-operator", "--namespace", namespace)
-	s.refuses(imported, install(current, "platform")...)
-	s.run("helm", install(current, "platform", "--take-ownership")...)
+	s.refuses(imported, install(c.current, "platform")...)
+	s.run("helm", install(c.current, "platform", "--take-ownership")...)
 	s.run("helm", "uninstall", "mainstay-operator", "--namespace=platform")
+}
 
-	t.Log("Helm takes over what kubectl has installed, if it may")
-	s.run("kubectl", "apply", "--server-side", "--force-conflicts", "--filename", foreign)
-	s.refuses(imported, install(current, namespace, "--set=replicas=3")...)
-	s.run("helm", install(current, namespace, "--set=replicas=3", "--take-ownership", "--force-conflicts")...)
-	if replicas := s.run("kubectl", append([]string{"get", "--output=jsonpath={.spec.replicas}"}, manager...)...); replicas != "3" {
-		t.Errorf("%s replicas", replicas)
+func takesOver(s server, c charts) {
+	s.run("kubectl", "apply", "--server-side", "--force-conflicts", "--filename", c.foreign)
+	s.refuses(imported, install(c.current, namespace, "--set=replicas=3")...)
+	s.run("helm", install(c.current, namespace, "--set=replicas=3", "--take-ownership", "--force-conflicts")...)
+	if replicas := s.run("kubectl", append([]string{"get", "--output=jsonpath={.spec.replicas}"}, managerArgs...)...); replicas != "3" {
+		s.Errorf("%s replicas", replicas)
 	}
+}
 
-	t.Log("a CRD that the values leave out stays")
-	s.run("helm", "upgrade", "mainstay-operator", current, "--namespace", namespace, "--set=crds.install=false")
-	s.has(true, memcached...)
+func leavesCRDsOut(s server, c charts) {
+	s.run("helm", "upgrade", "mainstay-operator", c.current, "--namespace", namespace, "--set=crds.install=false")
+	s.has(true, memcachedArgs...)
 }

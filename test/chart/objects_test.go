@@ -67,7 +67,7 @@ func readObjects(text string) (map[string]map[string]any, error) {
 }
 
 // checkedElsewhere are kinds of which no type reports unknown fields: TestTheServiceMonitorIsThatOfConfig compares them, or
-// TestTheAPIServerAcceptsTheObjectOfHelmTest asks the CRD.
+// TestTheAPIServerAcceptsTheObjectsOfHelmTest asks the CRD.
 var checkedElsewhere = []string{"ServiceMonitor", "Memcached"}
 
 // checkFields returns an error for a field that the object's kind does not have.
