@@ -87,7 +87,7 @@ var _ = Describe("EtcdCluster", func() {
 		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) {
 			e.Spec.Version, e.Spec.Image = e.Status.TargetVersion, e.Status.TargetImage+"-typo"
 		})
-		eventuallyNotPulled(ctx, e)
+		eventuallyNotPulled(ctx, "etcd", e.Name)
 		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Image = "" })
 		eventuallyReady(ctx, e)
 		w.hasLostNothing(ctx)
@@ -123,7 +123,7 @@ var _ = Describe("EtcdCluster", func() {
 		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Image = missing })
 		eventuallyMadeWith(ctx, e, HavePrefix("3.7."), Equal(missing))
 		replace("return-1")
-		eventuallyNotPulled(ctx, e)
+		eventuallyNotPulled(ctx, "etcd", e.Name)
 		Expect(k8s.Delete(ctx, budget)).To(Succeed())
 
 		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Version, e.Spec.Image = "3.6", "" })
@@ -245,15 +245,6 @@ var _ = Describe("EtcdCluster", func() {
 func conditionNow(ctx context.Context, e *databasev1alpha1.EtcdCluster, kind string) metav1.Condition {
 	refresh(ctx, e)
 	return condition(e, kind)
-}
-
-// eventuallyNotPulled waits until the image of a pod cannot be pulled.
-func eventuallyNotPulled(ctx context.Context, e *databasev1alpha1.EtcdCluster) {
-	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		g.Expect(podsOf(ctx, "etcd", e.Name)).To(ContainElement(HaveField("Status.ContainerStatuses",
-			ContainElement(HaveField("State.Waiting", HaveValue(HaveField("Reason", Or(Equal("ErrImagePull"), Equal("ImagePullBackOff")))))))))
-	}).WithContext(ctx).Should(Succeed())
 }
 
 // eventuallyMadeWith waits until new pods are made with such a version and image.

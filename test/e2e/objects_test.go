@@ -165,3 +165,12 @@ func kubectl(ctx context.Context, args ...string) string {
 
 // root is the top of the checkout, from where tests run.
 const root = "../.."
+
+// eventuallyNotPulled waits until the image of a pod cannot be pulled.
+func eventuallyNotPulled(ctx context.Context, kind, instance string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(podsOf(ctx, kind, instance)).To(ContainElement(HaveField("Status.ContainerStatuses",
+			ContainElement(HaveField("State.Waiting", HaveValue(HaveField("Reason", Or(Equal("ErrImagePull"), Equal("ImagePullBackOff")))))))))
+	}).WithContext(ctx).Should(Succeed())
+}

@@ -39,6 +39,31 @@ var _ = Describe("Redis", func() {
 		Eventually(func() error { return master.Set(ctx, "greeting", "hello", 0).Err() }).WithContext(ctx).Should(Succeed())
 		Expect(master.Info(ctx, "server").Result()).To(ContainSubstring("valkey_version:" + r.Status.Nodes[0].Version))
 	})
+
+	It("uses a corrected spec, also where no server has ever run", func(ctx SpecContext) {
+		const image, typo = "docker.io/library/redis:8.0", "docker.io/library/redis:8.0-typo"
+		r := builders.Redis("mistaken").Storage("128Mi").Image(typo).Build()
+		create(ctx, r)
+		setImage := func(image string) {
+			GinkgoHelper()
+			edit(ctx, r, func(r *cachev1alpha1.Redis) { r.Spec.Image = image })
+		}
+		eventuallyNotPulled(ctx, "redis", r.Name)
+		setImage(image)
+		eventuallyReady(ctx, r)
+
+		By("an image that cannot be pulled, and one of another server, while clients write")
+		w := writing(ctx, r)
+		setImage(typo)
+		eventuallyNotPulled(ctx, "redis", r.Name)
+		setImage("quay.io/coreos/etcd:v3.7.3")
+		Eventually(podsOf).WithContext(ctx).WithArguments("redis", r.Name).Should(ContainElement(HaveField("Status.ContainerStatuses",
+			ContainElement(HaveField("LastTerminationState.Terminated", Not(BeNil()))))))
+		setImage(image)
+		eventuallyReady(ctx, r)
+		Expect(w.Lost(ctx)).To(BeEmpty())
+		Expect(w.Refusals()).To(BeEmpty())
+	})
 })
 
 // writing is an application that writes through the Service until the spec ends.

@@ -21,6 +21,7 @@ func NodeOf(pod *corev1.Pod, set *appsv1.StatefulSet, now time.Time) topology.No
 		RestartSettings: pod.Annotations[AnnotationConfig],
 		Deleting:        !pod.DeletionTimestamp.IsZero(),
 		Outdated:        converge.IsOutdated(pod, set),
+		NotStarted:      pod.Spec.NodeName == "",
 	}
 	if m.Deleting {
 		// The timestamp is the end of the grace.
@@ -43,6 +44,7 @@ func NodeOf(pod *corev1.Pod, set *appsv1.StatefulSet, now time.Time) topology.No
 	}
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.Name == config.AppName {
+			m.NotStarted = c.State.Waiting != nil && c.LastTerminationState.Terminated == nil
 			m.Stopped = c.State.Terminated != nil || c.State.Waiting != nil && c.LastTerminationState.Terminated != nil
 		}
 	}

@@ -39,6 +39,31 @@ func TestWhatAPodProves(t *testing.T) {
 	}
 }
 
+// A pod without a node, or whose container waits for its first start, has run no server.
+func TestWhichPodsHaveNotStarted(t *testing.T) {
+	running, ended := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
+	for _, c := range []struct {
+		reason, node string
+		statuses     []corev1.ContainerStatus
+		want         bool
+	}{
+		{"it has no node", "", nil, true},
+		{"its node has reported nothing", "node-1", nil, false},
+		{"its image is not there", "node-1", []corev1.ContainerStatus{{Name: config.AppName, State: waiting}}, true},
+		{"it waits to be started again", "node-1",
+			[]corev1.ContainerStatus{{Name: config.AppName, State: waiting, LastTerminationState: ended}}, false},
+		{"it runs", "node-1", []corev1.ContainerStatus{{Name: config.AppName, State: running}}, false},
+		{"another container waits", "node-1", []corev1.ContainerStatus{{Name: "sidecar", State: waiting}}, false},
+	} {
+		pod := corev1.Pod{Spec: corev1.PodSpec{NodeName: c.node}, Status: corev1.PodStatus{ContainerStatuses: c.statuses}}
+		if got := NodeOf(&pod, &appsv1.StatefulSet{}, time.Now()).NotStarted; got != c.want {
+			t.Errorf("%s: not started %t", c.reason, got)
+		}
+	}
+}
+
 // Its endpoint moves when a pod becomes ready, and soon will when it is new.
 func TestWhoIsArriving(t *testing.T) {
 	ago := func(d time.Duration) metav1.Time { return metav1.NewTime(time.Now().Add(-d)) }

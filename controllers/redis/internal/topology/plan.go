@@ -29,7 +29,20 @@ const (
 	OldClientTime = 1500 * time.Millisecond
 )
 
-// Plan decides what to do next. It is pure: the same situation gives the same step. The order has reasons:
+// Plan decides what to do next. It is pure: the same situation gives the same step. While nothing can be done for the servers, pods that
+// have none are replaced.
+func (s Situation) Plan() Step {
+	next := s.planServers()
+	if verbs[next.Do].Acts {
+		return next
+	}
+	if replace, ok := s.restartFailing(); ok {
+		return replace
+	}
+	return next
+}
+
+// planServers decides what to do for the servers. The order has reasons:
 //
 //   - without a record (hibernated, or not formed yet) nothing below can be judged;
 //   - a promotion that was made is recorded before anything is judged by the record;
@@ -37,7 +50,7 @@ const (
 //   - a second master takes writes that will be lost, so it is fenced before anything that can wait;
 //   - an operator that reaches no server concludes nothing;
 //   - hibernation comes before the master is judged, as hibernating itself fences the master.
-func (s Situation) Plan() Step {
+func (s Situation) planServers() Step {
 	rep := s.Status.Replication
 	switch {
 	case s.IsHibernated():
@@ -184,21 +197,6 @@ func (s Situation) disconnectOldClients(master Node) (Step, bool) {
 	}
 	old, ok := s.Find(last.From)
 	return Step{Do: DisconnectClients, NodeNames: []string{old.Name}, RequeueAfter: 4 * ShortRequeue}, ok && old.Answers()
-}
-
-// rollOutdated deletes the pod of one outdated replica, from the highest ordinal, while all others are well and
-// it has its data where its successor looks for it.
-func (s Situation) rollOutdated(master Node) (Step, bool) {
-	if len(s.unansweredNodes()) > 0 || !s.allOthers(master, func(m Node) bool { return m.InSync(master) && !m.Deleting }) {
-		return Step{}, false
-	}
-	outdated := s.Where(func(m Node) bool {
-		return m.Outdated && !m.Deleting && (m.Name != master.Name || s.Size == 1 && !s.Supervised)
-	})
-	if len(outdated) == 0 || !outdated[len(outdated)-1].persistsAs(s.Settings.Live[config.AppendOnly]) {
-		return Step{}, false
-	}
-	return Step{Do: DeletePod, NodeNames: []string{outdated[len(outdated)-1].Name}, Message: "its pod is outdated"}, true
 }
 
 // isWanted reports whether the size asks for that node.
