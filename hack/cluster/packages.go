@@ -30,6 +30,7 @@ var requirements = []requirement{
 	{program: "ip", pkg: "iproute2"},
 	{program: "modprobe", pkg: "kmod"},
 	{program: "umount", pkg: "mount"},
+	{program: "mkfs.ext4", pkg: "e2fsprogs"},
 	{file: "/usr/lib/cni/bridge:/opt/cni/bin/bridge", pkg: "containernetworking-plugins"},
 	{file: "/usr/share/keyrings/debian-archive-keyring.gpg", pkg: "debian-archive-keyring"},
 	{file: "/etc/ssl/certs/ca-certificates.crt", pkg: "ca-certificates"},

@@ -27,6 +27,7 @@ func up(ctx context.Context, l layout) error {
 				func(ctx context.Context) error { return archiveSamples(ctx, l) })
 		}},
 		{"this program", func(context.Context) error { return installSelf(l) }},
+		{"disk", func(ctx context.Context) error { return mountVolatile(ctx, l) }},
 		{"folders, keys and settings", func(ctx context.Context) error { return prepareState(ctx, l) }},
 		{"cgroups", makeCgroups},
 		{"network", connect},
