@@ -6,9 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -46,8 +48,8 @@ func updateDigests(ctx context.Context, out io.Writer, registry, file string) er
 	return list.write(file)
 }
 
-// askRegistries sets the digest of each operand. The error names each registry that does not answer, once, and each image that is not
-// there.
+// askRegistries sets the digest of each operand. The error names each registry that does not answer, once, and each image whose digest
+// is not known, with the cause.
 func askRegistries(ctx context.Context, registry string, list operandList) error {
 	var errs []error
 	silent := map[string]bool{}
@@ -68,9 +70,11 @@ func askRegistries(ctx context.Context, registry string, list operandList) error
 			errs = append(errs, fmt.Errorf("the registry %s has no image %s", host, tag))
 		case answered:
 			errs = append(errs, fmt.Errorf("the registry %s refuses to name the digest of %s: %w", host, tag, err))
-		case err != nil:
+		case isSilence(err):
 			silent[host] = true
 			errs = append(errs, fmt.Errorf("the registry %s does not answer: %w", host, err))
+		case err != nil:
+			errs = append(errs, fmt.Errorf("asking the registry %s for the digest of %s: %w", host, tag, err))
 		case !found.MediaType.IsIndex():
 			errs = append(errs, fmt.Errorf("%s is for one architecture alone, and a release is for %s", tag, strings.Join(architectures, " and ")))
 		default:
@@ -78,6 +82,12 @@ func askRegistries(ctx context.Context, registry string, list operandList) error
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// isSilence reports whether a request failed because its connection was refused, or because its time was over.
+func isSilence(err error) bool {
+	var timed net.Error
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &timed) && timed.Timeout()
 }
 
 // isDigest reports whether a text is empty, or the digest of an image.

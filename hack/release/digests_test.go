@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/random"
@@ -130,5 +134,33 @@ func TestEachSilentRegistryIsNamedOnce(t *testing.T) {
 		{Image: first + "/x/b:1"}})
 	if err == nil || strings.Count(err.Error(), first+" does not answer") != 1 || strings.Count(err.Error(), second+" does not answer") != 1 {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestARegistryThatTakesTooLongIsNamedOnce(t *testing.T) {
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	host := listener.Addr().String() // the kernel accepts connections, and nothing replies
+	ctx, end := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer end()
+	err = askRegistries(ctx, "", operandList{{Image: host + "/x/a:1"}, {Image: host + "/x/b:1"}})
+	if err == nil || strings.Count(err.Error(), host+" does not answer") != 1 || strings.Contains(err.Error(), "/x/b:1") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A registry whose reply cannot be used has answered, and may know its other images.
+func TestAReplyWithoutADigestIsNamedForEachImage(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(server.Close)
+	host := strings.TrimPrefix(server.URL, "http://")
+	err := askRegistries(t.Context(), "", operandList{{Image: host + "/x/a:1"}, {Image: host + "/x/b:1"}})
+	for _, words := range []string{"asking the registry " + host + " for the digest of " + host + "/x/a:1: ", "/x/b:1: ", "Content-Type"} {
+		if err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "does not answer") {
+			t.Errorf("%v does not say %q", err, words)
+		}
 	}
 }
