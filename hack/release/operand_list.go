@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -52,7 +53,7 @@ func readOperands(file string) (operandList, error) {
 	return list, nil
 }
 
-// write replaces the list in a file, and keeps the comment above it.
+// write replaces the list in a file, and keeps the comment above it. If it is interrupted, the file has the former list.
 func (o operandList) write(file string) error {
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -68,7 +69,11 @@ func (o operandList) write(file string) error {
 	for _, each := range o {
 		fmt.Fprintf(&text, "- image: %s\n  digest: %q\n", each.Image, each.Digest)
 	}
-	return os.WriteFile(file, []byte(text.String()), 0o644) //nolint:gosec // for everybody to read
+	fresh := file + ".new"
+	if err := os.WriteFile(fresh, []byte(text.String()), 0o644); err != nil { //nolint:gosec // for everybody to read
+		return errors.Join(err, os.RemoveAll(fresh))
+	}
+	return os.Rename(fresh, file)
 }
 
 // covers returns an error unless each of the images is in the list.

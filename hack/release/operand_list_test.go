@@ -46,6 +46,28 @@ func TestAFileOfOperandsMustBeWhole(t *testing.T) {
 	}
 }
 
+// A file that is replaced, not written in place, is never half of a list. The other name of the former file shows it.
+func TestTheFileOfOperandsIsReplaced(t *testing.T) {
+	file := operandsOn(t, "r/a:1")
+	former, before := filepath.Join(filepath.Dir(file), "former.yaml"), readText(t, file)
+	if err := os.Link(file, former); err != nil {
+		t.Fatal(err)
+	}
+	if err := (operandList{{"r/a:1", testDigest.String()}}).write(file); err != nil {
+		t.Fatal(err)
+	}
+	if got := readText(t, former); got != before {
+		t.Errorf("it was written in place: %s", got)
+	}
+	if got := readText(t, file); !strings.Contains(got, testDigest.String()) {
+		t.Errorf("the file is %s", got)
+	}
+	entries, err := os.ReadDir(filepath.Dir(file))
+	if err != nil || len(entries) != 2 {
+		t.Errorf("the folder has %v, %v", entries, err)
+	}
+}
+
 func TestABundleClaimsToNeedNoNetworkOnlyIfEachOperandHasADigest(t *testing.T) {
 	const claim, other = "    features.operators.openshift.io/disconnected: ", "    features.operators.openshift.io/cnf: \"false\"\n"
 	digest := testDigest.String()
