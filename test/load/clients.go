@@ -37,6 +37,8 @@ type clients struct {
 	// writer is the client of the Redis, named after it; nil if there is no Redis.
 	writer      *fault.Writer
 	writerNamed string
+	// etcd is the client of the EtcdCluster; nil if there is none.
+	etcd *clientv3.Client
 
 	mu     sync.Mutex
 	served map[string]int
@@ -55,6 +57,7 @@ func startClients(ctx context.Context, c client.Client, network traffic.Network,
 	for _, sample := range samples {
 		run, err := cs.clientOf(ctx, c, network, sample)
 		if err != nil {
+			cs.close()
 			return nil, fmt.Errorf("a client of %s %s: %w", sample.GetKind(), sample.GetName(), err)
 		}
 		if run != nil {
@@ -69,8 +72,15 @@ func startClients(ctx context.Context, c client.Client, network traffic.Network,
 	for _, run := range runs {
 		using.Go(func() { run(running) })
 	}
-	cs.stop = sync.OnceFunc(func() { stop(); using.Wait() })
+	cs.stop = sync.OnceFunc(func() { stop(); using.Wait(); cs.close() })
 	return cs, nil
+}
+
+// close what no client uses any more.
+func (c *clients) close() {
+	if c.etcd != nil {
+		_ = c.etcd.Close() // its requests have been counted
+	}
 }
 
 // clientOf returns what uses a sample; nil if the sample answers no requests.
@@ -86,15 +96,11 @@ func (c *clients) clientOf(ctx context.Context, k8s client.Client, network traff
 		return c.repeat(name, setAndGet(network, to)), nil
 	case "EtcdCluster sample-etcd":
 		to.Port = 2379
-		etcd, err := traffic.Etcd(network, to, nil, "", "")
+		c.etcd, err = traffic.Etcd(network, to, nil, "", "")
 		if err != nil {
 			return nil, err
 		}
-		use := c.repeat(name, put(etcd))
-		return func(ctx context.Context) {
-			defer etcd.Close() //nolint:errcheck // its requests have been counted
-			use(ctx)
-		}, nil
+		return c.repeat(name, put(c.etcd)), nil
 	case "Redis sample-redis":
 		c.writerNamed = name
 		c.writer, err = newWriter(ctx, k8s, network, client.ObjectKeyFromObject(sample))

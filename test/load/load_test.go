@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -222,4 +223,16 @@ func TestSamplesThatAnswerNothingAreRefused(t *testing.T) {
 	if _, err := startClients(t.Context(), newAPI(t), newWeb(t), []*unstructured.Unstructured{activity}); err == nil {
 		t.Error("a load without a client is accepted")
 	}
+}
+
+// synctest finds goroutines of a client that is still open.
+func TestTheClientOfAnEtcdIsClosedIfThatOfARedisFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		etcd := ready("database.mainstay-operator.io/v1alpha1", "EtcdCluster", "sample-etcd")
+		missing := ready("cache.mainstay-operator.io/v1alpha1", "Redis", "sample-redis")
+		_, err := startClients(t.Context(), newAPI(t), nil, []*unstructured.Unstructured{etcd, missing})
+		if err == nil || !strings.Contains(err.Error(), "a client of Redis sample-redis: ") {
+			t.Errorf("it says %v", err)
+		}
+	})
 }
