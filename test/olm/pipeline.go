@@ -34,7 +34,7 @@ func warn(format string, args ...any) finding { return finding{false, fmt.Sprint
 type submission struct {
 	folder  string
 	name    string
-	config  map[string]any // of ci.yaml; nil without one
+	config  map[string]any // of ci.yaml: empty without one, nil if there is nothing in it
 	bundles []submitted    // the oldest first
 	newest  submitted
 }
@@ -52,7 +52,9 @@ type submitted struct {
 func readSubmission(folder string) (*submission, error) {
 	s := &submission{folder: folder, name: filepath.Base(folder)}
 	var err error
-	if s.config, err = readMap(filepath.Join(folder, ciConfig)); err != nil && !os.IsNotExist(err) {
+	if s.config, err = readMap(filepath.Join(folder, ciConfig)); os.IsNotExist(err) {
+		s.config = map[string]any{}
+	} else if err != nil {
 		return nil, err
 	}
 	folders, err := filepath.Glob(filepath.Join(folder, "*", manifestsDir))

@@ -56,7 +56,13 @@ properties:
 `
 )
 
-func checkConfigSchema(s *submission) []finding { return bySchema(ciSchema, ciConfig, s.config) }
+// checkConfigSchema accepts that there is no ci.yaml. An empty one is no object.
+func checkConfigSchema(s *submission) []finding {
+	if s.config == nil {
+		return []finding{fail("ci.yaml is empty")}
+	}
+	return bySchema(ciSchema, ciConfig, s.config)
+}
 
 // checkCatalogUse finds a catalog that ci.yaml makes from two templates.
 func checkCatalogUse(s *submission) []finding {

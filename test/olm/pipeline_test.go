@@ -209,6 +209,23 @@ func TestWhatThePipelineRefusesIsFound(t *testing.T) {
 	}
 }
 
+func TestAnEmptyConfigIsNotAnAbsentOne(t *testing.T) {
+	folder := submissionTo(t, hub)
+	config := filepath.Join(folder, ciConfig)
+	for _, content := range []string{"", "# reviewers: []\n"} {
+		if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		findsInPipeline(t, folder, "check_schema_operator_ci_config", true, "ci.yaml is empty")
+	}
+	if err := os.Remove(config); err != nil {
+		t.Fatal(err)
+	}
+	if found := checkConfigSchema(readSubmissionIn(t, folder)); len(found) != 0 {
+		t.Errorf("without a ci.yaml %v is found", found)
+	}
+}
+
 // findsInPipeline requires that a rule finds this in an operator's folder.
 func findsInPipeline(t *testing.T, folder, name string, fails bool, words string) {
 	t.Helper()
