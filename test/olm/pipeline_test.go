@@ -209,6 +209,25 @@ func TestWhatThePipelineRefusesIsFound(t *testing.T) {
 	}
 }
 
+func TestWhichVersionsOfOpenShiftAreSelected(t *testing.T) {
+	for selector, want := range map[string][2]int{
+		"v4.18":       {18, newestOpenshift},
+		"=v4.18":      {18, 18},
+		"v4.18-v4.20": {18, 20},
+		"v4.5,v4.6":   {5, newestOpenshift},
+		"v4.6,v4.5":   {5, newestOpenshift},
+	} {
+		if first, last, err := selected(selector); err != nil || [2]int{first, last} != want {
+			t.Errorf("%s selects 4.%d to 4.%d, not %v: %v", selector, first, last, want, err)
+		}
+	}
+	for _, selector := range []string{"=v4.18-v4.20", "v4.18-=v4.20", "v4.18,v4.19", "=v4.5,v4.6", "v4.5,v4.6,v4.7", "v4.18-"} {
+		if first, last, err := selected(selector); err == nil {
+			t.Errorf("%s is accepted, for 4.%d to 4.%d", selector, first, last)
+		}
+	}
+}
+
 func TestAnEmptyConfigIsNotAnAbsentOne(t *testing.T) {
 	folder := submissionTo(t, hub)
 	config := filepath.Join(folder, ciConfig)

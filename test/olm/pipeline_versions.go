@@ -31,14 +31,21 @@ func kubernetesIn(openshift int) int {
 const newestOpenshift = 40
 
 // selected are the first and the last minor version of OpenShift 4 that com.redhat.openshift.versions selects. It is v4.18 for that
-// version and all newer ones, =v4.18 for that one, or v4.18-v4.20.
+// version and all newer ones, =v4.18 for that one, or v4.18-v4.20. The only lists with commas that Red Hat's guide allows
+// are v4.5,v4.6 and v4.6,v4.5, which both mean v4.5.
 func selected(selector string) (first, last int, err error) {
-	from, to, isRange := strings.Cut(strings.TrimSpace(selector), "-")
-	exact := strings.HasPrefix(from, "=")
-	if first, err = minorOf(strings.TrimPrefix(from, "="), 4); err != nil {
+	selector = strings.TrimSpace(selector)
+	if selector == "v4.5,v4.6" || selector == "v4.6,v4.5" {
+		selector = "v4.5"
+	}
+	from, to, isRange := strings.Cut(selector, "-")
+	from, exact := strings.CutPrefix(from, "=")
+	if first, err = minorOf(from, 4); err != nil {
 		return 0, 0, err
 	}
 	switch {
+	case isRange && exact:
+		return 0, 0, fmt.Errorf("%q is a single version and a range", selector)
 	case isRange:
 		last, err = minorOf(to, 4)
 	case exact:
