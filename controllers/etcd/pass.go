@@ -73,7 +73,13 @@ func (p *pass) act(ctx context.Context) error {
 		return nil
 	}
 	namedAll := p.namesAllData()
-	err := command.AsLeader(ctx, p.IsLeader, func(ctx context.Context) error { return p.fleet.Act(ctx, p.step) })
+	err := command.AsLeader(ctx, p.IsLeader, func(acting context.Context) error {
+		// A slow stamp is not cut off when the time of the act is over: each pass would start it again, and none would act.
+		if err := p.fleet.StampAhead(ctx); err != nil {
+			return err
+		}
+		return p.fleet.Act(acting, p.step)
+	})
 	if p.effects.unconfirmed || errors.Is(err, command.ErrNotLeading) {
 		return fmt.Errorf("%s: %w", p.step.Phrase(), err)
 	}

@@ -3,12 +3,17 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
 // errClaimsChanged says that the claims are not as they were when the plan decided to reuse their volumes.
 var errClaimsChanged = errors.New("the claims of the former EtcdCluster have changed: looking again")
+
+// errStampedLate says that the time of the act was over when the claims had their stamps.
+var errStampedLate = errors.New("writing the record of the members on the PersistentVolumeClaims took so long that what was seen before " +
+	"is too old: looking again")
 
 // save saves the status, with a later revision of the record than any claim is stamped with.
 func (f *Fleet) save(ctx context.Context) error {
@@ -29,9 +34,24 @@ func (f *Fleet) stampClaims(ctx context.Context) error {
 			return err
 		}
 	}
+	return f.writeStamps(ctx)
+}
+
+// StampAhead stamps the claims before an act, and may take longer than one: so may the API server for a single claim, as with a slow
+// webhook. It leaves a record that needs another revision to Act: once that is saved, the pass counts its object as the newest until its
+// end, which must not be far then.
+func (f *Fleet) StampAhead(ctx context.Context) error {
+	if s := f.Situation(); !s.AreStampsDue() || s.IsRevisionTaken() {
+		return nil
+	}
+	return f.writeStamps(ctx)
+}
+
+// writeStamps writes the record, which has its revision, on the claims that have another.
+func (f *Fleet) writeStamps(ctx context.Context) error {
 	stamp := f.Situation().Stamp()
 	if err := f.Effects.StampClaims(ctx, stamp); err != nil {
-		return err
+		return fmt.Errorf("stamping the claims with the record: %w", err)
 	}
 	for i := range f.Claims {
 		if claim := &f.Claims[i]; !claim.Goes {

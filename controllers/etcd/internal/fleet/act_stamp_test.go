@@ -101,6 +101,14 @@ func TestTheClaimsAreStampedFirst(t *testing.T) {
 			f.Cluster.Status.Membership.Revision = 3
 			return f.Act(ctx, membership.Step{Do: membership.Idle})
 		}, "save 6, stamp 6"},
+		{"what is stamped ahead of an act is not stamped again", deleting(formed(3, 3, true)), func(_ *model, f *Fleet) error {
+			f.Cluster.Status.Membership.Revision++
+			return errors.Join(f.StampAhead(ctx), f.Act(ctx, membership.Step{Do: membership.Idle}))
+		}, "stamp 6"},
+		{"nothing is stamped ahead of a save", deleting(formed(3, 3, true)), func(_ *model, f *Fleet) error {
+			f.Cluster.Status.Membership.Revision = 3
+			return f.StampAhead(ctx)
+		}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, effects := ordered(c.start)
@@ -131,6 +139,23 @@ func TestWithoutAStampNothingIsDone(t *testing.T) {
 	f.Members[2].Pod.UID, f.Members[2].Pod.Permit, f.Members[2].View = "another", "", membership.View{}
 	if err := f.WritePermits(ctx); !errors.Is(err, errStale) || m.Lead != 0 || strings.Contains(strings.Join(effects.done, ","), "permit") {
 		t.Errorf("got %v: %v", err, effects.done)
+	}
+}
+
+// When the time of an act is over before it has started, nothing is sent any more: the plan is made once more. A step that does nothing
+// stays as it is.
+func TestAnActThatStartsTooLateWaits(t *testing.T) {
+	ctx, end := context.WithCancel(logr.NewContext(t.Context(), logr.Discard()))
+	end()
+	m := deleting(formed(3, 3, true))
+	f, effects := ordered(m)
+	err := f.Act(ctx, membership.Step{Do: membership.RemoveMember, Member: "a-2"})
+	if shown, failed := Outcome(membership.Step{Do: membership.RemoveMember}, err); !errors.Is(err, errStampedLate) || failed != nil ||
+		shown.Do != membership.Wait || len(effects.done) > 0 {
+		t.Errorf("got %v, shown as %s, %v: %v", err, shown, failed, effects.done)
+	}
+	if err := f.Act(ctx, membership.Step{Do: membership.Idle}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 )
@@ -17,7 +16,7 @@ func (f *Fleet) WritePermits(ctx context.Context) error {
 		return nil
 	}
 	if err := f.stampClaims(ctx); err != nil {
-		return fmt.Errorf("stamping the claims with the record: %w", err)
+		return err
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(permits)) {
