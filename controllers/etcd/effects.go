@@ -109,7 +109,8 @@ func (a *apiEffects) ConfirmClaim(ctx context.Context, pod string, want types.UI
 	return err
 }
 
-// markClaim notes on the claim that a member starts on its volume.
+// markClaim notes on the claim that a member starts on its volume. What follows in the pass then has the claim as it is: its owners are
+// written over this version.
 func (a *apiEffects) markClaim(ctx context.Context, pod string, want types.UID) error {
 	if a.cluster.Spec.Storage == nil {
 		return nil
@@ -122,10 +123,14 @@ func (a *apiEffects) markClaim(ctx context.Context, pod string, want types.UID) 
 		return fmt.Errorf("permitting pod %q to start: the cache is behind at PersistentVolumeClaim %q", pod, claim.Name)
 	}
 	token := a.cluster.Status.Membership.Token
-	if claim.Annotations[config.AnnotationData] == token {
-		return nil
+	if claim.Annotations[config.AnnotationData] != token {
+		next := claim.DeepCopy()
+		metav1.SetMetaDataAnnotation(&next.ObjectMeta, config.AnnotationData, token)
+		if err := a.PatchClaim(ctx, claim, next); err != nil {
+			return err
+		}
+		claim = next
 	}
-	next := claim.DeepCopy()
-	metav1.SetMetaDataAnnotation(&next.ObjectMeta, config.AnnotationData, token)
-	return a.PatchClaim(ctx, claim, next)
+	a.in.claims[pod] = claim
+	return nil
 }

@@ -66,6 +66,7 @@ func TestAClaimShowsThatItHasData(t *testing.T) {
 	e.Namespace = claim.Namespace
 	e.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "t"}
 	a := effectsOn(api, e)
+	a.in.claims = map[string]*corev1.PersistentVolumeClaim{"a-0": claim.DeepCopy()}
 	has := func() string {
 		t.Helper()
 		if err := api.Get(t.Context(), ctrlclient.ObjectKeyFromObject(&claim), &claim); err != nil {

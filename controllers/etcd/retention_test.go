@@ -127,6 +127,36 @@ func TestOwnersOfClaims(t *testing.T) {
 	}
 }
 
+// The pass that permits a pod to start has written its claim by then, or has found that the cache is behind. Its owners are set in the same
+// pass: the version that the cache had would conflict.
+func TestTheClaimOfANewMemberGetsItsOwner(t *testing.T) {
+	for name, edit := range map[string]func(*corev1.PersistentVolumeClaim){
+		"a member has never started on it":           func(claim *corev1.PersistentVolumeClaim) { claim.Annotations = nil },
+		"it is marked already, and the cache is old": func(claim *corev1.PersistentVolumeClaim) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClaimed()
+			c.join()
+			api := fake.NewClientBuilder().WithObjects(volumeClaim("a-1", edit)).Build()
+			a := effectsOn(api, c.e)
+			a.in.claims = map[string]*corev1.PersistentVolumeClaim{"a-1": volumeClaim("a-1", edit, func(claim *corev1.PersistentVolumeClaim) {
+				claim.ResourceVersion = "1"
+			})}
+			if err := a.WritePermit(t.Context(), "a-1", "permit", "claim-a-1"); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.settleClaims(t.Context(), membership.Situation{Status: &c.e.Status, World: c.world}, &c.set); err != nil {
+				t.Error(err)
+			}
+			live := &corev1.PersistentVolumeClaim{}
+			if err := api.Get(t.Context(), ctrlclient.ObjectKey{Namespace: "default", Name: "data-a-1"}, live); err != nil ||
+				len(live.OwnerReferences) != 1 || live.OwnerReferences[0].UID != "etcd" || live.Annotations[config.AnnotationData] != "t" {
+				t.Errorf("%v: %+v", err, live.ObjectMeta)
+			}
+		})
+	}
+}
+
 func TestOnlyClaimsOfRemovedMembersAreDeleted(t *testing.T) {
 	for _, c := range []struct {
 		name    string
