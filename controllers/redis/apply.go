@@ -3,7 +3,11 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/command"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 )
 
@@ -30,8 +34,30 @@ func (p *pass) apply(ctx context.Context) (err error) {
 		return nil
 	}
 	err = errors.Join(p.writePodRoles(ctx, p.Situation().OutdatedPodRoles(p.Pods)), p.WriteStamps(ctx, p.Situation().VolumesInSync()),
-		p.settleClaims(ctx), p.growVolumes(ctx))
+		p.settleClaims(ctx), p.growVolumes(ctx), p.restartFailing(ctx))
 	var checkErr error
 	p.recheckPods, checkErr = p.CheckPods(ctx, p.Redis, p.Set, p.Pods, p.clock.Now())
 	return errors.Join(err, checkErr)
+}
+
+// restartFailing deletes outdated pods that run no server, so that the next ones have the current template. An error holds up nothing
+// else. A step that acts comes first: the end of a master's container is the proof that a failover needs.
+func (p *pass) restartFailing(ctx context.Context) error {
+	failing := p.Situation().FailingPods()
+	if len(failing) == 0 || p.step.Traits().Acts {
+		return nil
+	}
+	return command.AsLeader(ctx, p.IsLeader, func(ctx context.Context) error {
+		if err := p.effects.CheckUnchanged(ctx); err != nil {
+			return err
+		}
+		var errs []error
+		for _, name := range failing {
+			log.FromContext(ctx).Info("deleting a pod that is outdated and runs no server", "pod", name)
+			if err := p.effects.DeletePod(ctx, name); err != nil {
+				errs = append(errs, fmt.Errorf("replacing pod %q, which is outdated and runs no server: %w", name, err))
+			}
+		}
+		return errors.Join(errs...)
+	})
 }

@@ -92,6 +92,15 @@ func eventuallyGone(ctx context.Context, obj client.Object) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
+// eventuallyNotPulled waits until the image of a pod cannot be pulled.
+func eventuallyNotPulled(ctx context.Context, kind, instance string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(podsOf(ctx, kind, instance)).To(ContainElement(HaveField("Status.ContainerStatuses",
+			ContainElement(HaveField("State.Waiting", HaveValue(HaveField("Reason", Or(Equal("ErrImagePull"), Equal("ImagePullBackOff")))))))))
+	}).WithContext(ctx).Should(Succeed())
+}
+
 // podsOf lists the pods that bear the labels of an object's pods: kind in
 // lower case, and the object's name.
 func podsOf(ctx context.Context, kind, name string) []corev1.Pod {
@@ -165,12 +174,3 @@ func kubectl(ctx context.Context, args ...string) string {
 
 // root is the top of the checkout, from where tests run.
 const root = "../.."
-
-// eventuallyNotPulled waits until the image of a pod cannot be pulled.
-func eventuallyNotPulled(ctx context.Context, kind, instance string) {
-	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		g.Expect(podsOf(ctx, kind, instance)).To(ContainElement(HaveField("Status.ContainerStatuses",
-			ContainElement(HaveField("State.Waiting", HaveValue(HaveField("Reason", Or(Equal("ErrImagePull"), Equal("ImagePullBackOff")))))))))
-	}).WithContext(ctx).Should(Succeed())
-}

@@ -44,7 +44,7 @@ func NodeOf(pod *corev1.Pod, set *appsv1.StatefulSet, now time.Time) topology.No
 	}
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.Name == config.AppName {
-			m.NotStarted = c.State.Waiting != nil && c.LastTerminationState.Terminated == nil
+			m.NotStarted = c.State.Waiting != nil && c.LastTerminationState.Terminated == nil && c.RestartCount == 0
 			m.Stopped = c.State.Terminated != nil || c.State.Waiting != nil && c.LastTerminationState.Terminated != nil
 		}
 	}

@@ -52,15 +52,17 @@ func TestWhichPodsHaveNotStarted(t *testing.T) {
 		{"it has no node", "", nil, true},
 		{"its node has reported nothing", "node-1", nil, false},
 		{"its image is not there", "node-1", []corev1.ContainerStatus{{Name: config.AppName, State: waiting}}, true},
-		{"it waits to be started again", "node-1",
+		{"it waits for a restart", "node-1",
 			[]corev1.ContainerStatus{{Name: config.AppName, State: waiting, LastTerminationState: ended}}, false},
 		{"it runs", "node-1", []corev1.ContainerStatus{{Name: config.AppName, State: running}}, false},
 		{"another container waits", "node-1", []corev1.ContainerStatus{{Name: "sidecar", State: waiting}}, false},
 	} {
 		pod := corev1.Pod{Spec: corev1.PodSpec{NodeName: c.node}, Status: corev1.PodStatus{ContainerStatuses: c.statuses}}
-		if got := NodeOf(&pod, &appsv1.StatefulSet{}, time.Now()).NotStarted; got != c.want {
-			t.Errorf("%s: not started %t", c.reason, got)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := NodeOf(&pod, &appsv1.StatefulSet{}, time.Now()).NotStarted; got != c.want {
+				t.Errorf("not started: %t", got)
+			}
+		})
 	}
 }
 

@@ -29,20 +29,7 @@ const (
 	OldClientTime = 1500 * time.Millisecond
 )
 
-// Plan decides what to do next. It is pure: the same situation gives the same step. While nothing can be done for the servers, pods that
-// have none are replaced.
-func (s Situation) Plan() Step {
-	next := s.planServers()
-	if verbs[next.Do].Acts {
-		return next
-	}
-	if replace, ok := s.restartFailing(); ok {
-		return replace
-	}
-	return next
-}
-
-// planServers decides what to do for the servers. The order has reasons:
+// Plan decides what to do next. It is pure: the same situation gives the same step. The order has reasons:
 //
 //   - without a record (hibernated, or not formed yet) nothing below can be judged;
 //   - a promotion that was made is recorded before anything is judged by the record;
@@ -50,7 +37,7 @@ func (s Situation) Plan() Step {
 //   - a second master takes writes that will be lost, so it is fenced before anything that can wait;
 //   - an operator that reaches no server concludes nothing;
 //   - hibernation comes before the master is judged, as hibernating itself fences the master.
-func (s Situation) planServers() Step {
+func (s Situation) Plan() Step {
 	rep := s.Status.Replication
 	switch {
 	case s.IsHibernated():

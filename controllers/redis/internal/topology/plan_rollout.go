@@ -7,49 +7,66 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// rollOutdated deletes the pod of one outdated replica while all others are well. One that is not in sync goes first, as it would be
-// replaced anyhow once it is; of the others the highest ordinal does, once it has its data where its successor looks for it.
+// rollOutdated deletes the pod of one outdated replica while all others are in sync. A replica that runs and is not in sync comes first: it
+// would be replaced anyway. Otherwise the highest ordinal does, once its data is where its successor looks for it.
 func (s Situation) rollOutdated(master Node) (Step, bool) {
 	outdated := s.Where(func(m Node) bool {
 		return m.Outdated && !m.Deleting && (m.Name != master.Name || s.Size == 1 && !s.Supervised)
 	})
-	if len(outdated) == 0 {
+	if len(outdated) == 0 || len(s.unansweredNodes()) > 0 {
 		return Step{}, false
 	}
 	next, behind := outdated[len(outdated)-1], ""
-	if i := slices.IndexFunc(outdated, func(m Node) bool { return m.Name != master.Name && m.mayStayBehind(master) }); i >= 0 {
+	if i := slices.IndexFunc(outdated, func(m Node) bool { return m.Name != master.Name && !m.InSync(master) }); i >= 0 {
 		next, behind = outdated[i], outdated[i].Name
 	}
-	missing := slices.DeleteFunc(s.unansweredNodes(), func(name string) bool { return name == behind })
-	if len(missing) > 0 || !s.allOthers(master, func(m Node) bool { return m.Name == behind || m.InSync(master) && !m.Deleting }) ||
-		!next.hasNoServer() && !next.persistsAs(s.Settings.Live[config.AppendOnly]) {
+	if !s.allOthers(master, func(m Node) bool { return m.Name == behind || m.InSync(master) && !m.Deleting }) ||
+		!next.persistsAs(s.Settings.Live[config.AppendOnly]) {
 		return Step{}, false
 	}
 	return Step{Do: DeletePod, NodeNames: []string{next.Name}, Message: "its pod is outdated"}, true
 }
 
-// mayStayBehind reports whether a replica may never come to be in sync: its pod runs no server, or one that does not follow the master.
-func (n Node) mayStayBehind(master Node) bool {
-	return n.hasNoServer() || n.Answers() && !n.InSync(master)
+// FailingPods are the nodes whose outdated pods run no server and are to be replaced, as their template may have a mistake that the current
+// one has not: no rule of Plan waits for what can never come. A pod that never started has nothing to lose. One whose server has ended may
+// start again by itself: it goes alone, and only when no other pod has yet to show that the current template works.
+func (s Situation) FailingPods() []string {
+	failing := s.Where(func(m Node) bool { return m.Outdated && !m.Deleting && m.hasNoServer() && s.mayLosePod(m) })
+	ended := slices.DeleteFunc(slices.Clone(failing), func(m Node) bool { return m.NotStarted || s.hasNeverFormed() })
+	if len(ended) > 0 && len(ended) == len(failing) && s.isTemplateProven() {
+		return []string{ended[len(ended)-1].Name}
+	}
+	return NamesOf(slices.DeleteFunc(failing, func(m Node) bool {
+		return slices.ContainsFunc(ended, func(e Node) bool { return e.Name == m.Name })
+	}))
 }
 
-// restartFailing deletes an outdated pod that runs no server, because a later template may start one: a mistake in the spec that was
-// corrected. Nothing is lost with a pod that is not recorded: what it confirmed, if it ever ran, is on its volume.
-func (s Situation) restartFailing() (Step, bool) {
-	failing := s.Where(func(m Node) bool {
-		return m.Outdated && !m.Deleting && m.hasNoServer() && !IsRecorded(s.Status.Replication, m.PodUID) &&
-			(m.NotStarted || !s.isBeingPromoted(m))
-	})
-	if len(failing) == 0 {
-		return Step{}, false
-	}
-	return Step{Do: DeletePod, NodeNames: []string{failing[len(failing)-1].Name},
-		Message: "no server runs in it, and its pod is outdated"}, true
+// isTemplateProven reports whether all pods that have the current template, and no others are to come, run a server.
+func (s Situation) isTemplateProven() bool {
+	return len(s.Nodes) >= int(s.Size) && s.Count(func(m Node) bool { return m.Deleting || !m.Outdated && !m.Answers() }) == 0
 }
+
+// hasNeverFormed reports whether there has been no master yet.
+func (s Situation) hasNeverFormed() bool { return s.Status.Replication == nil && s.Status.Epoch == 0 }
 
 // hasNoServer reports whether no server runs in a node's pod.
 func (n Node) hasNoServer() bool {
 	return n.Answer == wire.Refused || n.Answer == wire.Silent && (n.Stopped || n.NotStarted)
+}
+
+// mayLosePod reports whether no data is lost with the pod of a node that runs no server. What a process confirmed before it ended is on its
+// volume. Without one, a recorded process may start again in its pod with what it has there.
+func (s Situation) mayLosePod(m Node) bool {
+	rep := s.Status.Replication
+	switch {
+	case m.Stopped && s.Storage != nil:
+		return !s.Supervised || rep == nil || rep.Master.PodUID != m.PodUID
+	case IsRecorded(rep, m.PodUID):
+		return false
+	case m.NotStarted, s.hasNeverFormed():
+		return true
+	}
+	return (rep != nil || s.Storage != nil) && !s.isBeingPromoted(m)
 }
 
 // isBeingPromoted reports whether a node may be master already, which is recorded only afterwards.

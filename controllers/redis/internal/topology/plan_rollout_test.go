@@ -1,6 +1,7 @@
 package topology_test
 
 import (
+	"slices"
 	"testing"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -8,13 +9,34 @@ import (
 	. "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
+func TestAReplicaThatStaysBehindIsReplacedFirst(t *testing.T) {
+	testPlan(t, healthy, []planRow{
+		{"an outdated replica that is not in sync is replaced before the others", 3,
+			func(s *Scene) { Outdated(1, 2)(s); s.Nodes[1].LinkUp = false }, DeletePod, []string{"a-1"}},
+		{"an outdated replica that is not in sync is not replaced while another is not in sync either", 3,
+			func(s *Scene) { Outdated(1)(s); s.Nodes[1].LinkUp, s.Nodes[2].LinkUp = false, false }, Wait, nil},
+		{"an outdated replica is not replaced while another does not answer", 3,
+			func(s *Scene) { Outdated(1)(s); s.Nodes[1].LinkUp = false; MakeSilent(&s.Nodes[2]) }, Wait, nil},
+		{"a replica that writes its data to disk is not replaced", 3,
+			func(s *Scene) { Outdated(1)(s); s.Nodes[1].LinkUp, s.Nodes[1].Rewriting = false, true }, Wait, nil},
+	})
+}
+
 // A mistake in the spec stops a rollout at the first pod, and a correction must end that.
-func TestACorrectedSpecReachesEveryPod(t *testing.T) {
+func TestACorrectedSpecReplacesPodsWithoutAServer(t *testing.T) {
 	// replaced gives nodes new pods of an outdated template, which the record does not name.
 	replaced := func(s *Scene, nodes ...int) {
 		for _, n := range nodes {
 			m := &s.Nodes[n]
 			m.PodUID, m.Outdated, m.NotStarted = "another-"+m.PodUID, true, true
+			MakeSilent(m)
+		}
+	}
+	// ended ends the containers of outdated pods that the record names.
+	ended := func(s *Scene, nodes ...int) {
+		for _, n := range nodes {
+			m := &s.Nodes[n]
+			m.Outdated, m.Stopped = true, true
 			MakeSilent(m)
 		}
 	}
@@ -24,69 +46,78 @@ func TestACorrectedSpecReachesEveryPod(t *testing.T) {
 		}
 		s.Status = cachev1alpha1.RedisStatus{}
 	}
-	testPlan(t, healthy, []planRow{
-		{"a replica that never started leaves the sync set first", 3, func(s *Scene) { replaced(s, 2); Detach(s, 2) }, RemoveMembers,
-			[]string{"a-2"}},
-		{"a pod that never started and has left the sync set is replaced", 3,
-			func(s *Scene) { replaced(s, 2); Detach(s, 2); ForgetMember(s, "a-2") }, DeletePod, []string{"a-2"}},
-		{"also while another is away", 3, func(s *Scene) {
-			replaced(s, 2)
-			Detach(s, 2)
-			ForgetMember(s, "a-2")
-			s.Nodes[1].LinkUp = false
-		}, DeletePod, []string{"a-2"}},
-		{"also when it ended, or another server than Redis runs in it", 3, func(s *Scene) {
-			replaced(s, 1, 2)
-			s.Nodes[1].NotStarted, s.Nodes[1].Stopped = false, true
-			Refused(&s.Nodes[2])
-			s.Nodes[2].NotStarted = false
-			s.Status.Replication.SyncSet = nil
-		}, DeletePod, []string{"a-2"}},
-		{"not when its pod is of the latest template", 3, func(s *Scene) {
-			replaced(s, 2)
-			ForgetMember(s, "a-2")
-			s.Nodes[2].Outdated = false
-		}, Wait, nil},
-		{"not again while it goes", 3, func(s *Scene) { replaced(s, 2); ForgetMember(s, "a-2"); s.Nodes[2].Deleting = true }, Wait, nil},
-		{"not when it may run and cannot be asked", 3, func(s *Scene) {
-			replaced(s, 2)
-			ForgetMember(s, "a-2")
-			s.Nodes[2].NotStarted = false
-		}, Wait, nil},
-		{"not when it is recorded: its container may start again with what it has", 3,
-			func(s *Scene) {
-				RestartAll(s)
-				Outdated(1)(s)
-				MakeSilent(&s.Nodes[1])
-				s.Nodes[1].Stopped = true
-				s.Nodes[2].Loading = true
-			},
-			Wait, nil},
-		{"the only node, whose pod was replaced", 1, func(s *Scene) { replaced(s, 0) }, DeletePod, []string{"a-0"}},
-		{"all, before there was a master", 3, notFormed, DeletePod, []string{"a-2"}},
-		{"before there was a master, also when they do not answer for long", 3, func(s *Scene) {
-			notFormed(s)
-			for i := range s.Nodes {
-				s.Nodes[i].SilentFor = UnreachableLimit
-			}
-		}, DeletePod, []string{"a-2"}},
-		{"not one that may have been promoted a moment ago", 1, func(s *Scene) {
-			notFormed(s)
-			s.Nodes[0].NotStarted, s.Nodes[0].Stopped = false, true
+	// crashed are new pods whose containers have started and ended.
+	crashed := func(s *Scene, nodes ...int) {
+		replaced(s, nodes...)
+		for _, n := range nodes {
+			s.Nodes[n].NotStarted, s.Nodes[n].Stopped = false, true
+		}
+	}
+	for _, c := range []struct {
+		reason  string
+		size    int32
+		given   func(*Scene)
+		failing []string
+	}{
+		{"nothing fails", 3, Outdated(0, 1, 2), nil},
+		{"a pod that never started is replaced", 3, func(s *Scene) { replaced(s, 2) }, []string{"a-2"}},
+		{"a pod whose server has ended is replaced", 3, func(s *Scene) { crashed(s, 1) }, []string{"a-1"}},
+		{"a pod that runs another server is replaced", 3,
+			func(s *Scene) { replaced(s, 2); s.Nodes[2].NotStarted = false; Refused(&s.Nodes[2]) }, []string{"a-2"}},
+		{"a pod of the latest template is not replaced", 3, func(s *Scene) { replaced(s, 2); s.Nodes[2].Outdated = false }, nil},
+		{"a pod that is being deleted is not deleted again", 3, func(s *Scene) { replaced(s, 2); s.Nodes[2].Deleting = true }, nil},
+		{"a pod that may run and does not answer is not replaced", 3, func(s *Scene) { replaced(s, 2); s.Nodes[2].NotStarted = false }, nil},
+		{"a server that answers is not replaced, whatever its kubelet has reported", 3,
+			func(s *Scene) { Outdated(2)(s); s.Nodes[2].NotStarted, s.Nodes[2].PodUID = true, "another" }, nil},
+		{"a recorded pod is not replaced without storage: its container may restart with its data", 3, func(s *Scene) { ended(s, 1) }, nil},
+		{"a recorded pod is not replaced because its node is behind with its report", 3,
+			func(s *Scene) { WithVolumes(s); ended(s, 1); s.Nodes[1].Stopped, s.Nodes[1].NotStarted = false, true }, nil},
+		{"recorded pods whose servers have ended are replaced with storage, one at a time", 3,
+			func(s *Scene) { WithVolumes(s); ended(s, 0, 1, 2) }, []string{"a-2"}},
+		{"a pod whose server has ended is replaced once another shows that the template works", 3,
+			func(s *Scene) { WithVolumes(s); ended(s, 0, 1) }, []string{"a-1"}},
+		{"a pod whose server has ended may start again while the current template fails elsewhere", 3,
+			func(s *Scene) { WithVolumes(s); ended(s, 0, 1); Refused(&s.Nodes[2]) }, nil},
+		{"a pod whose server has ended may start again while another is replaced", 3,
+			func(s *Scene) { WithVolumes(s); ended(s, 0, 1); s.Nodes[2].Deleting = true }, nil},
+		{"a pod whose server has ended may start again while another is missing", 3,
+			func(s *Scene) { WithVolumes(s); ended(s, 0, 1); s.Nodes = s.Nodes[:2] }, nil},
+		{"pods that never started go before one whose server has ended", 3,
+			func(s *Scene) { WithVolumes(s); ended(s, 1); replaced(s, 2) }, []string{"a-2"}},
+		{"the master's pod is left to a human with a supervised update", 3, func(s *Scene) {
+			WithVolumes(s)
+			s.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}
+			ended(s, 0, 1)
+		}, []string{"a-1"}},
+		{"the master's pod stays also when all others are well", 3, func(s *Scene) {
+			WithVolumes(s)
+			s.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}
+			ended(s, 0)
+		}, nil},
+		{"before there was a master, pods that never started are replaced", 3, notFormed, []string{"a-0", "a-1", "a-2"}},
+		{"before there was a master, pods whose servers have ended are replaced", 3,
+			func(s *Scene) { notFormed(s); crashed(s, 0, 1) }, []string{"a-0", "a-1", "a-2"}},
+		{"a pod that may just have been promoted is not replaced", 3, func(s *Scene) {
+			crashed(s, 1)
+			s.Status.TargetMaster, s.Status.Epoch = "a-1", 8
+		}, nil},
+		{"a pod that was to be promoted and has storage is replaced, such as after hibernation", 1, func(s *Scene) {
+			notFormed(WithVolumes(s))
+			crashed(s, 0)
 			s.Status.TargetMaster, s.Status.Epoch = "a-0", 1
-		}, Wait, nil},
-		{"never before the master's end is dealt with", 3, func(s *Scene) {
-			replaced(s, 2)
-			ForgetMember(s, "a-2")
-			Refused(&s.Nodes[0])
-			LinksDown(s)
-		}, Fence, []string{"a-1"}},
-
-		{"a replica that runs and never comes to be in sync is replaced before the others", 3,
-			func(s *Scene) { Outdated(1, 2)(s); s.Nodes[1].LinkUp = false }, DeletePod, []string{"a-1"}},
-		{"a replica that runs and never comes to be in sync is not replaced while another is away", 3,
-			func(s *Scene) { Outdated(1)(s); s.Nodes[1].LinkUp, s.Nodes[2].LinkUp = false, false }, Wait, nil},
-		{"a replica that writes its data to disk is not replaced", 3,
-			func(s *Scene) { Outdated(1)(s); s.Nodes[1].LinkUp, s.Nodes[1].Rewriting = false, true }, Wait, nil},
-	})
+		}, []string{"a-0"}},
+		{"a pod is not replaced when its record was lost and it has no storage", 1, func(s *Scene) {
+			notFormed(s)
+			crashed(s, 0)
+			s.Status.Epoch = 1
+		}, nil},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			s := Healthy(c.size)
+			c.given(s)
+			if got := s.Situation().FailingPods(); !slices.Equal(got, c.failing) {
+				t.Errorf("got %v, want %v", got, c.failing)
+			}
+		})
+	}
 }

@@ -44,7 +44,7 @@ type Node struct {
 	Address string
 	wire.View
 
-	NotStarted       bool          // its container is reported to wait for its first start, or its pod has no node yet
+	NotStarted       bool          // its container waits for its first start, or its pod has no node yet
 	Stopped          bool          // its container is reported as terminated
 	WasSilent        bool          // it did not answer the last pass
 	Unasked          bool          // no pod has its address any more, and no connection to it is left: nothing is sent there
