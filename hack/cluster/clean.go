@@ -43,14 +43,14 @@ func down(ctx context.Context, l layout) error {
 			if err := unmountBelow(ctx, l.state()); err != nil {
 				return err
 			}
-			return os.RemoveAll(l.state())
+			return errors.Join(os.RemoveAll(l.state()), os.RemoveAll(l.disk()))
 		}},
 	})
 }
 
 // clearMachine removes the processes, mounts, devices, rules and cgroups of
 // the cluster that owns this machine, dead or alive. Its state on disk stays,
-// as it does when a machine loses power.
+// as it does when a machine loses power. A volatile state is lost, as then.
 func clearMachine(ctx context.Context) error {
 	for _, part := range stopOrder { // nothing may start pods again
 		if err := stopPart(ctx, part); err != nil {

@@ -5,21 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 )
 
-// volatile is the value of CLUSTER_STATE with which the state may be lost at the next boot.
+// volatile is the value of CLUSTER_STATE with which the state is lost when the machine reboots, or when a dead cluster is cleared away.
 const volatile = "volatile"
 
-// diskSize is that of the file system of a volatile state. It takes only the room that is used.
+// diskSize is the size of the file system of a volatile state. Its file takes room for what has been written, also after that is deleted.
 const diskSize = 64 << 30
 
-// mountOptions of that file system. Without barriers a program that syncs a file waits for the page cache and not for a disk
-// (ext4(5)): on a machine with a slow one, or next to compilers, etcd would hold up the whole cluster.
+// mountOptions are those of this file system. Without barriers a program that syncs a file waits for the page cache, not for the disk
+// (ext4(5)). With a slow disk, or next to compilers, etcd would delay the whole cluster.
 const mountOptions = "loop,noatime,nobarrier"
 
-// mountVolatile gives the state a file system of its own, if CLUSTER_STATE asks for that and there is no state yet. Its file has no name,
-// so that nothing is left of it once it is unmounted.
+// mountVolatile mounts a separate file system at the state's folder, if CLUSTER_STATE asks for it and no cluster exists. Its file has no
+// name, so nothing is left of it when it is unmounted.
 func mountVolatile(ctx context.Context, l layout) error {
 	switch asked := os.Getenv("CLUSTER_STATE"); {
 	case asked == "":
@@ -29,22 +28,14 @@ func mountVolatile(ctx context.Context, l layout) error {
 	case firstExisting(l.pki("ca.crt")) != "":
 		return nil // a cluster keeps its disk
 	}
-	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return err
-	}
-	if slices.Contains(mountsBelow(string(mountinfo), l.state()), l.state()) {
-		return nil // up was cut short here
-	}
-	image := l.state() + ".disk"
-	err = errors.Join(makeDisk(ctx, image, l.state()), os.Remove(image))
-	if err != nil {
-		return fmt.Errorf("a disk for CLUSTER_STATE=%s, which needs loop devices; unset it to do without: %w", volatile, err)
+	if err := errors.Join(makeDisk(ctx, l.disk(), l.state()), os.RemoveAll(l.disk())); err != nil {
+		return fmt.Errorf("making the file system of CLUSTER_STATE=%s, which needs a loop device (without CLUSTER_STATE none is needed): %w",
+			volatile, err)
 	}
 	return nil
 }
 
-// makeDisk makes a file with a file system in it, and mounts that.
+// makeDisk makes a file with a file system in it, and mounts it.
 func makeDisk(ctx context.Context, image, at string) error {
 	file, err := os.OpenFile(image, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {

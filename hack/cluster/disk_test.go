@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhichStateGetsADiskOfItsOwn(t *testing.T) {
+func TestWhichStateGetsItsOwnDisk(t *testing.T) {
 	l := layout{Root: t.TempDir()}
 	for _, c := range []struct{ asked, want string }{{"", ""}, {"memory", `CLUSTER_STATE is "memory"`}} {
 		t.Setenv("CLUSTER_STATE", c.asked)

@@ -67,6 +67,9 @@ func (l layout) state(elem ...string) string {
 	return filepath.Join(append([]string{l.Root, ".cluster"}, elem...)...)
 }
 
+// disk is the file of a volatile state, until it is mounted.
+func (l layout) disk() string { return l.state() + ".disk" }
+
 func (l layout) log(part string) string { return l.state("log", part+".log") }
 
 func (l layout) pki(file string) string { return l.state("pki", file) }

@@ -21,13 +21,13 @@ func up(ctx context.Context, l layout) error {
 	err = runSteps(ctx, []step{
 		{"claim this machine", l.claim},
 		{"Debian packages", ensurePackages},
+		{"disk", func(ctx context.Context) error { return mountVolatile(ctx, l) }},
 		{"binaries and sample images", func(ctx context.Context) error {
 			return together(ctx, // compilers keep all cores busy, debootstrap mostly waits
 				func(ctx context.Context) error { return buildAll(ctx, l) },
 				func(ctx context.Context) error { return archiveSamples(ctx, l) })
 		}},
 		{"this program", func(context.Context) error { return installSelf(l) }},
-		{"disk", func(ctx context.Context) error { return mountVolatile(ctx, l) }},
 		{"folders, keys and settings", func(ctx context.Context) error { return prepareState(ctx, l) }},
 		{"cgroups", makeCgroups},
 		{"network", connect},

@@ -73,7 +73,10 @@ func (o operandList) write(file string) error {
 	if err := os.WriteFile(fresh, []byte(text.String()), 0o644); err != nil { //nolint:gosec // for everybody to read
 		return errors.Join(err, os.RemoveAll(fresh))
 	}
-	return os.Rename(fresh, file)
+	if err := os.Rename(fresh, file); err != nil {
+		return errors.Join(err, os.RemoveAll(fresh))
+	}
+	return nil
 }
 
 // covers returns an error unless each of the images is in the list.
