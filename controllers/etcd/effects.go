@@ -109,8 +109,8 @@ func (a *apiEffects) ConfirmClaim(ctx context.Context, pod string, want types.UI
 	return err
 }
 
-// markClaim notes on the claim that a member starts on its volume. What follows in the pass then has the claim as it is: its owners are
-// written over this version.
+// markClaim notes on the claim that a member starts on its volume. It keeps the version that was written, because the pass writes the
+// claim's owners over it next.
 func (a *apiEffects) markClaim(ctx context.Context, pod string, want types.UID) error {
 	if a.cluster.Spec.Storage == nil {
 		return nil

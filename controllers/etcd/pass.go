@@ -74,7 +74,7 @@ func (p *pass) act(ctx context.Context) error {
 	}
 	namedAll := p.namesAllData()
 	err := command.AsLeader(ctx, p.IsLeader, func(acting context.Context) error {
-		// A slow stamp is not cut off when the time of the act is over: each pass would start it again, and none would act.
+		// These stamps may take longer than an act. If they were cut off with it, each pass would write them again, and no pass would act.
 		if err := p.fleet.StampAhead(ctx); err != nil {
 			return err
 		}

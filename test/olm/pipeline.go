@@ -34,7 +34,7 @@ func warn(format string, args ...any) finding { return finding{false, fmt.Sprint
 type submission struct {
 	folder  string
 	name    string
-	config  map[string]any // of ci.yaml: empty without one, nil if there is nothing in it
+	config  map[string]any // of ci.yaml: empty if there is no such file, nil if the file is empty
 	bundles []submitted    // the oldest first
 	newest  submitted
 }

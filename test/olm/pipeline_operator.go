@@ -56,10 +56,10 @@ properties:
 `
 )
 
-// checkConfigSchema accepts that there is no ci.yaml. An empty one is no object.
+// checkConfigSchema accepts a folder without ci.yaml. It refuses an empty file, which is a null and not an object.
 func checkConfigSchema(s *submission) []finding {
 	if s.config == nil {
-		return []finding{fail("ci.yaml is empty")}
+		return []finding{fail("ci.yaml is empty: remove it, or write an object in it")}
 	}
 	return bySchema(ciSchema, ciConfig, s.config)
 }

@@ -48,8 +48,9 @@ var acts = map[membership.Verb]func(*Fleet, context.Context, membership.Step) er
 	membership.EndRestore:          (*Fleet).doEndRestore,
 }
 
-// Act performs a step, if it acts. The claims are stamped first: nothing follows from a record that they do not have. If its time is over
-// by then, it only says so: what the step was decided by is too old. The caller makes sure that no other operator acts meanwhile.
+// Act performs a step, if it acts. It stamps the claims first: nothing follows from a record that they do not have. If the time of ctx is
+// over by then, it returns errTooLate, because what the step was planned from is too old. The caller makes sure that no other operator
+// acts meanwhile.
 func (f *Fleet) Act(ctx context.Context, s membership.Step) error {
 	if s.Changes() || s.RemovesPod() {
 		log.FromContext(ctx).Info("step", "do", s.Do, "member", s.Member, "target", s.Target, "version", s.Version, "message", s.Message)
@@ -61,7 +62,7 @@ func (f *Fleet) Act(ctx context.Context, s membership.Step) error {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return errStampedLate
+		return errTooLate
 	}
 	act, ok := acts[s.Do]
 	if !ok {
@@ -94,7 +95,7 @@ func isWaiting(err error) bool {
 	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) ||
 		errors.Is(err, ErrNoDisruptionAllowed) || errors.Is(err, ErrWithdrawn) || errors.Is(err, ErrPodChanged) ||
 		errors.Is(err, ErrClaimGoes) || errors.Is(err, errNotBackedUp) || errors.Is(err, errNoFormerMember) ||
-		errors.Is(err, errClaimsChanged) || errors.Is(err, errStampedLate)
+		errors.Is(err, errClaimsChanged) || errors.Is(err, errTooLate)
 }
 
 // waitTime is how soon to try again what must wait.

@@ -11,9 +11,9 @@ import (
 // errClaimsChanged says that the claims are not as they were when the plan decided to reuse their volumes.
 var errClaimsChanged = errors.New("the claims of the former EtcdCluster have changed: looking again")
 
-// errStampedLate says that the time of the act was over when the claims had their stamps.
-var errStampedLate = errors.New("writing the record of the members on the PersistentVolumeClaims took so long that what was seen before " +
-	"is too old: looking again")
+// errTooLate says that the time of an act was over before it started, as when the claims got their stamps slowly.
+var errTooLate = errors.New("the time of this step was over before it started, as when the API server is slow to write the " +
+	"PersistentVolumeClaims: looking again")
 
 // save saves the status, with a later revision of the record than any claim is stamped with.
 func (f *Fleet) save(ctx context.Context) error {
@@ -37,9 +37,9 @@ func (f *Fleet) stampClaims(ctx context.Context) error {
 	return f.writeStamps(ctx)
 }
 
-// StampAhead stamps the claims before an act, and may take longer than one: so may the API server for a single claim, as with a slow
-// webhook. It leaves a record that needs another revision to Act: once that is saved, the pass counts its object as the newest until its
-// end, which must not be far then.
+// StampAhead stamps the claims before an act. It may take longer than an act may, because the API server may take longer for one claim, as
+// with a slow webhook. If the record needs another revision, it leaves the stamps to Act: once that is saved, the pass counts its object
+// as the newest until it ends, so it must end soon.
 func (f *Fleet) StampAhead(ctx context.Context) error {
 	if s := f.Situation(); !s.AreStampsDue() || s.IsRevisionTaken() {
 		return nil
@@ -47,7 +47,7 @@ func (f *Fleet) StampAhead(ctx context.Context) error {
 	return f.writeStamps(ctx)
 }
 
-// writeStamps writes the record, which has its revision, on the claims that have another.
+// writeStamps writes the record, which has its revision, on the claims that have another stamp.
 func (f *Fleet) writeStamps(ctx context.Context) error {
 	stamp := f.Situation().Stamp()
 	if err := f.Effects.StampClaims(ctx, stamp); err != nil {

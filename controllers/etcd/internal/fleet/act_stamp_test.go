@@ -150,7 +150,7 @@ func TestAnActThatStartsTooLateWaits(t *testing.T) {
 	m := deleting(formed(3, 3, true))
 	f, effects := ordered(m)
 	err := f.Act(ctx, membership.Step{Do: membership.RemoveMember, Member: "a-2"})
-	if shown, failed := Outcome(membership.Step{Do: membership.RemoveMember}, err); !errors.Is(err, errStampedLate) || failed != nil ||
+	if shown, failed := Outcome(membership.Step{Do: membership.RemoveMember}, err); !errors.Is(err, errTooLate) || failed != nil ||
 		shown.Do != membership.Wait || len(effects.done) > 0 {
 		t.Errorf("got %v, shown as %s, %v: %v", err, shown, failed, effects.done)
 	}
