@@ -27,9 +27,9 @@ func (s Situation) rollOutdated(master Node) (Step, bool) {
 	return Step{Do: DeletePod, NodeNames: []string{next.Name}, Message: "its pod is outdated"}, true
 }
 
-// FailingPods are the nodes whose outdated pods run no server and are to be replaced, as their template may have a mistake that the current
-// one has not: no rule of Plan waits for what can never come. A pod that never started has nothing to lose. One whose server has ended may
-// start again by itself: it goes alone, and only when no other pod has yet to show that the current template works.
+// FailingPods are the nodes whose outdated pods run no server and are to be replaced: their template may have a mistake that the current
+// one has not, and the rules of Plan wait for them. A pod that never started has nothing to lose. One whose server has ended may start
+// again by itself: it goes alone, and only when no other pod has yet to show that the current template works.
 func (s Situation) FailingPods() []string {
 	failing := s.Where(func(m Node) bool { return m.Outdated && !m.Deleting && m.hasNoServer() && s.mayLosePod(m) })
 	ended := slices.DeleteFunc(slices.Clone(failing), func(m Node) bool { return m.NotStarted || s.hasNeverFormed() })
@@ -54,19 +54,20 @@ func (n Node) hasNoServer() bool {
 	return n.Answer == wire.Refused || n.Answer == wire.Silent && (n.Stopped || n.NotStarted)
 }
 
-// mayLosePod reports whether no data is lost with the pod of a node that runs no server. What a process confirmed before it ended is on its
-// volume. Without one, a recorded process may start again in its pod with what it has there.
+// mayLosePod reports whether no data is lost with the pod of a node that runs no server. That of a recorded process stays: its container
+// may start again with what it has. What any other has is on its volume, unless that goes with the pod.
 func (s Situation) mayLosePod(m Node) bool {
 	rep := s.Status.Replication
 	switch {
-	case m.Stopped && s.Storage != nil:
-		return !s.Supervised || rep == nil || rep.Master.PodUID != m.PodUID
 	case IsRecorded(rep, m.PodUID):
 		return false
 	case m.NotStarted, s.hasNeverFormed():
 		return true
+	case s.Storage != nil:
+		claim := s.Volumes[m.Name].Claim
+		return claim != nil && claim.DeletionTimestamp.IsZero()
 	}
-	return (rep != nil || s.Storage != nil) && !s.isBeingPromoted(m)
+	return rep != nil && !s.isBeingPromoted(m)
 }
 
 // isBeingPromoted reports whether a node may be master already, which is recorded only afterwards.

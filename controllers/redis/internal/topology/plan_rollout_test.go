@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	. "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	. "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -32,12 +35,13 @@ func TestACorrectedSpecReplacesPodsWithoutAServer(t *testing.T) {
 			MakeSilent(m)
 		}
 	}
-	// ended ends the containers of outdated pods that the record names.
-	ended := func(s *Scene, nodes ...int) {
+	// crashed are new pods with volumes, whose containers have started and ended.
+	crashed := func(s *Scene, nodes ...int) {
+		WithVolumes(s)
+		replaced(s, nodes...)
 		for _, n := range nodes {
-			m := &s.Nodes[n]
-			m.Outdated, m.Stopped = true, true
-			MakeSilent(m)
+			s.Nodes[n].NotStarted, s.Nodes[n].Stopped = false, true
+			Claims(s, s.Nodes[n].Name, "1Gi", "1Gi")
 		}
 	}
 	notFormed := func(s *Scene) {
@@ -45,13 +49,6 @@ func TestACorrectedSpecReplacesPodsWithoutAServer(t *testing.T) {
 			replaced(s, n)
 		}
 		s.Status = cachev1alpha1.RedisStatus{}
-	}
-	// crashed are new pods whose containers have started and ended.
-	crashed := func(s *Scene, nodes ...int) {
-		replaced(s, nodes...)
-		for _, n := range nodes {
-			s.Nodes[n].NotStarted, s.Nodes[n].Stopped = false, true
-		}
 	}
 	for _, c := range []struct {
 		reason  string
@@ -69,47 +66,44 @@ func TestACorrectedSpecReplacesPodsWithoutAServer(t *testing.T) {
 		{"a pod that may run and does not answer is not replaced", 3, func(s *Scene) { replaced(s, 2); s.Nodes[2].NotStarted = false }, nil},
 		{"a server that answers is not replaced, whatever its kubelet has reported", 3,
 			func(s *Scene) { Outdated(2)(s); s.Nodes[2].NotStarted, s.Nodes[2].PodUID = true, "another" }, nil},
-		{"a recorded pod is not replaced without storage: its container may restart with its data", 3, func(s *Scene) { ended(s, 1) }, nil},
+		{"a recorded pod is not replaced: its container may restart with its data", 3,
+			func(s *Scene) { Outdated(1)(s); MakeSilent(&s.Nodes[1]); s.Nodes[1].Stopped = true }, nil},
 		{"a recorded pod is not replaced because its node is behind with its report", 3,
-			func(s *Scene) { WithVolumes(s); ended(s, 1); s.Nodes[1].Stopped, s.Nodes[1].NotStarted = false, true }, nil},
-		{"recorded pods whose servers have ended are replaced with storage, one at a time", 3,
-			func(s *Scene) { WithVolumes(s); ended(s, 0, 1, 2) }, []string{"a-2"}},
+			func(s *Scene) { Outdated(1)(s); MakeSilent(&s.Nodes[1]); s.Nodes[1].NotStarted = true }, nil},
+		{"pods whose servers have ended are replaced one at a time", 3, func(s *Scene) { crashed(s, 0, 1, 2) }, []string{"a-2"}},
 		{"a pod whose server has ended is replaced once another shows that the template works", 3,
-			func(s *Scene) { WithVolumes(s); ended(s, 0, 1) }, []string{"a-1"}},
+			func(s *Scene) { crashed(s, 0, 1) }, []string{"a-1"}},
 		{"a pod whose server has ended may start again while the current template fails elsewhere", 3,
-			func(s *Scene) { WithVolumes(s); ended(s, 0, 1); Refused(&s.Nodes[2]) }, nil},
+			func(s *Scene) { crashed(s, 0, 1); Refused(&s.Nodes[2]) }, nil},
 		{"a pod whose server has ended may start again while another is replaced", 3,
-			func(s *Scene) { WithVolumes(s); ended(s, 0, 1); s.Nodes[2].Deleting = true }, nil},
+			func(s *Scene) { crashed(s, 0, 1); s.Nodes[2].Deleting = true }, nil},
 		{"a pod whose server has ended may start again while another is missing", 3,
-			func(s *Scene) { WithVolumes(s); ended(s, 0, 1); s.Nodes = s.Nodes[:2] }, nil},
-		{"pods that never started go before one whose server has ended", 3,
-			func(s *Scene) { WithVolumes(s); ended(s, 1); replaced(s, 2) }, []string{"a-2"}},
-		{"the master's pod is left to a human with a supervised update", 3, func(s *Scene) {
-			WithVolumes(s)
-			s.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}
-			ended(s, 0, 1)
-		}, []string{"a-1"}},
-		{"the master's pod stays also when all others are well", 3, func(s *Scene) {
-			WithVolumes(s)
-			s.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}
-			ended(s, 0)
+			func(s *Scene) { crashed(s, 0, 1); s.Nodes = s.Nodes[:2] }, nil},
+		{"pods that never started go before one whose server has ended", 3, func(s *Scene) { crashed(s, 1); replaced(s, 2) }, []string{"a-2"}},
+		{"a pod whose server has ended stays while its claim goes with it", 3, func(s *Scene) {
+			crashed(s, 1)
+			s.Volumes["a-1"].Claim.DeletionTimestamp = ptr.To(metav1.Now())
 		}, nil},
+		{"a pod whose server has ended stays while its claim is not known", 3,
+			func(s *Scene) { crashed(s, 1); delete(s.Volumes, "a-1") }, nil},
 		{"before there was a master, pods that never started are replaced", 3, notFormed, []string{"a-0", "a-1", "a-2"}},
 		{"before there was a master, pods whose servers have ended are replaced", 3,
-			func(s *Scene) { notFormed(s); crashed(s, 0, 1) }, []string{"a-0", "a-1", "a-2"}},
+			func(s *Scene) { notFormed(s); s.Nodes[1].NotStarted, s.Nodes[1].Stopped = false, true }, []string{"a-0", "a-1", "a-2"}},
+		{"without storage, a pod whose server has ended is replaced", 3,
+			func(s *Scene) { replaced(s, 1); s.Nodes[1].NotStarted, s.Nodes[1].Stopped = false, true }, []string{"a-1"}},
 		{"a pod that may just have been promoted is not replaced", 3, func(s *Scene) {
-			crashed(s, 1)
+			replaced(s, 1)
+			s.Nodes[1].NotStarted, s.Nodes[1].Stopped = false, true
 			s.Status.TargetMaster, s.Status.Epoch = "a-1", 8
 		}, nil},
-		{"a pod that was to be promoted and has storage is replaced, such as after hibernation", 1, func(s *Scene) {
-			notFormed(WithVolumes(s))
+		{"after hibernation, the former master's pod is replaced as any other", 1, func(s *Scene) {
 			crashed(s, 0)
-			s.Status.TargetMaster, s.Status.Epoch = "a-0", 1
+			s.Status = cachev1alpha1.RedisStatus{TargetMaster: "a-0", Epoch: 7}
 		}, []string{"a-0"}},
-		{"a pod is not replaced when its record was lost and it has no storage", 1, func(s *Scene) {
-			notFormed(s)
-			crashed(s, 0)
-			s.Status.Epoch = 1
+		{"a pod without storage is not replaced when its record was lost", 1, func(s *Scene) {
+			replaced(s, 0)
+			s.Nodes[0].NotStarted, s.Nodes[0].Stopped = false, true
+			s.Status = cachev1alpha1.RedisStatus{Epoch: 7}
 		}, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
