@@ -7,24 +7,19 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// rollOutdated deletes the pod of one outdated replica while all others are in sync. A replica that runs and is not in sync comes first: it
-// would be replaced anyway. Otherwise the highest ordinal does, once its data is where its successor looks for it.
+// rollOutdated deletes the pod of one outdated replica, from the highest ordinal, while all others are well and it has its data where its
+// successor looks for it.
 func (s Situation) rollOutdated(master Node) (Step, bool) {
+	if len(s.unansweredNodes()) > 0 || !s.allOthers(master, func(m Node) bool { return m.InSync(master) && !m.Deleting }) {
+		return Step{}, false
+	}
 	outdated := s.Where(func(m Node) bool {
 		return m.Outdated && !m.Deleting && (m.Name != master.Name || s.Size == 1 && !s.Supervised)
 	})
-	if len(outdated) == 0 || len(s.unansweredNodes()) > 0 {
+	if len(outdated) == 0 || !outdated[len(outdated)-1].persistsAs(s.Settings.Live[config.AppendOnly]) {
 		return Step{}, false
 	}
-	next, behind := outdated[len(outdated)-1], ""
-	if i := slices.IndexFunc(outdated, func(m Node) bool { return m.Name != master.Name && !m.InSync(master) }); i >= 0 {
-		next, behind = outdated[i], outdated[i].Name
-	}
-	if !s.allOthers(master, func(m Node) bool { return m.Name == behind || m.InSync(master) && !m.Deleting }) ||
-		!next.persistsAs(s.Settings.Live[config.AppendOnly]) {
-		return Step{}, false
-	}
-	return Step{Do: DeletePod, NodeNames: []string{next.Name}, Message: "its pod is outdated"}, true
+	return Step{Do: DeletePod, NodeNames: []string{outdated[len(outdated)-1].Name}, Message: "its pod is outdated"}, true
 }
 
 // FailingPods are the nodes whose outdated pods run no server and are to be replaced: their template may have a mistake that the current

@@ -9,21 +9,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	. "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
-	. "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
-
-func TestAReplicaThatStaysBehindIsReplacedFirst(t *testing.T) {
-	testPlan(t, healthy, []planRow{
-		{"an outdated replica that is not in sync is replaced before the others", 3,
-			func(s *Scene) { Outdated(1, 2)(s); s.Nodes[1].LinkUp = false }, DeletePod, []string{"a-1"}},
-		{"an outdated replica that is not in sync is not replaced while another is not in sync either", 3,
-			func(s *Scene) { Outdated(1)(s); s.Nodes[1].LinkUp, s.Nodes[2].LinkUp = false, false }, Wait, nil},
-		{"an outdated replica is not replaced while another does not answer", 3,
-			func(s *Scene) { Outdated(1)(s); s.Nodes[1].LinkUp = false; MakeSilent(&s.Nodes[2]) }, Wait, nil},
-		{"a replica that writes its data to disk is not replaced", 3,
-			func(s *Scene) { Outdated(1)(s); s.Nodes[1].LinkUp, s.Nodes[1].Rewriting = false, true }, Wait, nil},
-	})
-}
 
 // A mistake in the spec stops a rollout at the first pod, and a correction must end that.
 func TestACorrectedSpecReplacesPodsWithoutAServer(t *testing.T) {
