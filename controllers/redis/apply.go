@@ -16,8 +16,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// deletionRetry is the time between attempts to delete a pod that runs no server: nothing reports to the operator when who denies it does
-// so no more.
+// deletionRetry is the time between two requests to delete the same pod. A webhook that denies the first may allow a later one, and no
+// event says so.
 const deletionRetry = 30 * time.Second
 
 // apply writes the children and what else follows from the step. The children come after the act: the Service follows the
@@ -72,19 +72,26 @@ func (p *pass) restartFailing(ctx context.Context) {
 		return errors.Join(errs...)
 	})
 	if err != nil {
-		log.FromContext(ctx).Error(err, "a pod that is outdated and runs no server is not replaced; it is tried again", "after",
-			deletionRetry.String())
+		log.FromContext(ctx).Error(err, "outdated pods that run no server are not replaced; a later pass tries again", "pods", failing)
 	}
 }
 
-// wasDeleted reports whether a node's pod was deleted a moment ago: the cache may not show it yet, or somebody denies it.
+// recheckFailing is when to look again at pods that are to be replaced; 0 if there are none.
+func (p *pass) recheckFailing() time.Duration {
+	if p.Redis.Spec.Paused || len(p.Situation().FailingPods()) == 0 {
+		return 0
+	}
+	return deletionRetry
+}
+
+// wasDeleted reports whether the deletion of a node's pod was requested a moment ago: the cache may not show it yet, or it was denied.
 func (p *pass) wasDeleted(node string) bool {
 	m, _ := p.Find(node)
 	at, deleted := p.known.deletedPods[m.PodUID]
 	return deleted && p.clock.Since(at) < deletionRetry
 }
 
-// noteDeletion notes that a node's pod is deleted, and forgets those that are gone.
+// noteDeletion notes that the deletion of a node's pod is requested, and forgets the pods that are gone.
 func (p *pass) noteDeletion(node string) {
 	maps.DeleteFunc(p.known.deletedPods, func(pod types.UID, _ time.Time) bool {
 		return !slices.ContainsFunc(p.Nodes, func(m topology.Node) bool { return m.PodUID == pod })

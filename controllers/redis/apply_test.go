@@ -80,6 +80,9 @@ func TestWhenFailingPodsAreReplaced(t *testing.T) {
 			if asked != c.asked {
 				t.Errorf("%d deletions are asked for, want %d", asked, c.asked)
 			}
+			if got := p.recheckFailing(); got != deletionRetry {
+				t.Errorf("the next look is due in %s", got)
+			}
 			now.SetTime(fixture.Noon.Add(deletionRetry))
 			if p.restartFailing(ctx); asked != c.later {
 				t.Errorf("later %d deletions are asked for, want %d", asked, c.later)

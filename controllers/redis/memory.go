@@ -13,7 +13,7 @@ import (
 type objectMemory struct {
 	fleet.Memory
 	writtenClaims map[string]writtenClaim // by name, while the cache may not show them
-	deletedPods   map[types.UID]time.Time // that ran no server, and when each was deleted
+	deletedPods   map[types.UID]time.Time // that ran no server, and when the deletion of each was requested
 	// backupSize is that of the backup to start with, in bytes, if the last pod's node had no room for it; else 0. The next pod
 	// requests as much. An operator that restarts forgets it, and learns it again from the next pod without room.
 	backupSize int64

@@ -45,7 +45,7 @@ func (p *pass) updateStatus() ctrl.Result {
 		RunningImage: p.imageFor(set), DefaultImage: p.DefaultImages[s.Flavor], Certificates: p.Certificates, Credentials: p.Credentials})
 	setMargin(s)
 	requeues := []time.Duration{next.RequeueAfter, p.Credentials.RecheckAfter(p.clock.Now()), p.Certificates.RecheckAfter,
-		max(0, topology.OldClientTime-p.SinceRouted), children.RecheckClaims(redis, s)}
+		max(0, topology.OldClientTime-p.SinceRouted), children.RecheckClaims(redis, s), p.recheckFailing()}
 	if p.GrowthRefusal != "" {
 		requeues = append(requeues, volumes.RetryAfter)
 	}
